@@ -244,7 +244,7 @@ def _found(library: Library, name: str, num_threads: int | None) -> LibraryFunct
 
 
 def _taker(names: tuple[str, ...]) -> Callable[[Mapping[str, object]], tuple[object, ...]]:
-    """A function that orders arguments by name into a tuple.   Raises: KeyError for a missing one"""
+    """A function from arguments by name to their tuple in order.   Raises: KeyError for a missing one"""
     if len(names) == 1:
         (name,) = names
         return lambda kwargs: (kwargs[name],)

@@ -35,7 +35,7 @@ class Dask(Engine):
         self._plugins: set[str] = set()
 
     def prepare(self, handle: Handle) -> None:
-        """Register a plugin that loads the library on each worker, including later ones."""
+        """Register a plugin that loads the library on each worker, including workers that join later."""
         from distributed import WorkerPlugin
 
         if handle.digest in self._plugins:

@@ -135,7 +135,7 @@ def run_chunk(task: Task, parts: Mapping[str, Any], known: Any) -> dict[str, Any
 
 
 def call_chunk(task: Task, library: Library, values: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
-    """The same for values that have been read."""
+    """Run a function on a chunk whose rows have been read. Raises: ChunkError"""
     function = library[task.function]
     names = [value.name for value in function.spec.arguments if value.default is None]
     options = {} if task.threads is None else {"num_threads": task.threads}

@@ -1,4 +1,4 @@
-"""Interfaces of other projects in the manifest."""
+"""The manifest's records of interfaces of other projects."""
 
 from __future__ import annotations
 

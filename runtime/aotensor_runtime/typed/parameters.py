@@ -73,8 +73,8 @@ Value: TypeAlias = ArgumentSpec | OutputSpec | SparseValue
 class Parameter:
     """One parameter of the typed entry.
 
-    type: of C, without `const` and `*`. is_pointer: the entry accepts its address. is_read_only: and only reads
-    there. value: the input or output that it passes; None for context, dims and workspace.
+    type: of C, without `const` and `*`. is_pointer: the entry accepts its address. is_read_only: the entry does not
+    write there. value: the input or output that it passes; None for context, dims and workspace.
     """
 
     type: str

@@ -184,7 +184,7 @@ class Function(Definition):
         return compiled
 
     def _run(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
-        """A call in another mode, with a profile, or with inputs that have options."""
+        """Run a call in another mode, with a profile, or with inputs that have options."""
         with self.profile.timed() if self.profile is not None else nullcontext():
             match self.mode:
                 case "reference":

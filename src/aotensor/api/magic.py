@@ -37,7 +37,7 @@ def register(shell: Shell) -> None:
 
 
 def checked_cell(shell: Shell, line: str, cell: str) -> list[Any]:
-    """Run a cell; each Function that it made, with the report of its verification, in the order of their names' making.
+    """Run a cell and verify each Function that it defines; return Functions and reports, in order of definition.
 
     line: the options. An error of the cell is shown by the shell, and nothing follows.
 

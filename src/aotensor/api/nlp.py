@@ -99,7 +99,10 @@ def nlp(
 
 
 def _symbols(what: str, given: Any) -> list[Variable]:
-    """The inputs among the arguments.   Raises: GraphTypeError"""
+    """Check that the arguments are variables that a program can have as inputs, and return them.
+
+    Raises: GraphTypeError
+    """
     found = [given] if isinstance(given, Variable) else listed(given, f"variables of {what}")
     for one in found:
         if not isinstance(one, Variable):
@@ -111,7 +114,7 @@ def _symbols(what: str, given: Any) -> list[Variable]:
 
 
 def _expression(what: str, given: Any) -> Variable:
-    """A dense real array of floating point numbers.   Raises: GraphTypeError"""
+    """Convert an argument to a dense array of real floating-point numbers.   Raises: GraphTypeError"""
     if isinstance(given, Variable) and given.is_sparse:
         raise GraphTypeError(f"nlp: {what} is {given.type}, not a dense array", lines=[given.describe()])
     found = as_tensor(given)
@@ -177,12 +180,12 @@ class NLP:
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """The name of the program in messages."""
         return "nlp" if self.name == "nlp" else f"nlp {self.name}"
 
     @property
     def name(self) -> str:
-        """Of the program: its function `f` is called `<name>_f`. A new name makes new functions."""
+        """The program's name: its function `f` is called `<name>_f`. Setting it creates the functions anew."""
         return self._name
 
     @name.setter
@@ -195,12 +198,12 @@ class NLP:
 
     @property
     def n(self) -> int:
-        """The number of variables.   Raises: GraphValueError if the types do not tell it"""
+        """The number of variables. Raises: GraphValueError if it is not static"""
         return self._extent(self._point)
 
     @property
     def m(self) -> int:
-        """The number of constraints.   Raises: GraphValueError if the types do not tell it"""
+        """The number of constraints.   Raises: GraphValueError if it is not static"""
         return self._extent(self._g)
 
     def _extent(self, x: Variable) -> int:
@@ -212,14 +215,17 @@ class NLP:
         return extent
 
     def join(self, *values: object) -> Array:
-        """One vector of values of x.   Raises: GraphTypeError, GraphValueError for values that do not fit"""
+        """Concatenate values of the parts of x to one vector.
+
+        Raises: GraphTypeError, GraphValueError for values that do not fit
+        """
         if len(values) != len(self.x):
             raise GraphTypeError(f"{self.label}: x has {len(self.x)} parts, {len(values)} were given")
         arrays = [x.tensor_type.filter(value) for x, value in zip(self.x, values, strict=True)]
         return np.concatenate([np.ravel(one) for one in arrays])
 
     def split(self, x: object) -> tuple[Array, ...]:
-        """The values of x of a vector of them.   Raises: as `join`"""
+        """Split a vector into values of the parts of x.   Raises: as `join`"""
         whole = self._point.tensor_type.filter(x)
         if len(self.x) == 1 and self.x[0].ndim == 1:
             return (whole,)
@@ -284,18 +290,18 @@ class NLP:
 
     @property
     def graphs(self) -> Mapping[str, Variable]:
-        """x, f and g as variables: the vector of all variables, and functions of it."""
+        """The vector of all variables, and f and g as expressions of it."""
         return {"x": self._point, "f": self._f, "g": self._g}
 
     @cached_property
     def gradient(self) -> Variable:
-        """The gradient of f by x, as a variable."""
+        """The gradient of f with respect to x, as an expression."""
         found: Variable = grad(self._f, self._point, disconnected_inputs="ignore", add_names=False)
         return found
 
     @cached_property
     def jacobian(self) -> Variable:
-        """The Jacobian of g by x, as a sparse variable.   Raises: as `jac_g`"""
+        """The Jacobian of g with respect to x, as a sparse expression.   Raises: as `jac_g`"""
         self._check_extents()
         return sparse_jacobian(self._g, self._point, (), "ignore", None)
 

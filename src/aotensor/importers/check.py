@@ -53,7 +53,7 @@ class Check(aot.Op):
 
 
 def checked(message: str, x: at.Variable, *conditions: at.Variable) -> at.Variable:
-    """x after the check; of a complex x both parts are checked."""
+    """x after the check, as a new variable; real and imaginary parts of a complex x pass through it separately."""
     check = Check(message)
     if dtypes.is_complex(x.dtype):
         return at.complex(check(at.real(x), *conditions), check(at.imag(x), *conditions))
@@ -61,5 +61,5 @@ def checked(message: str, x: at.Variable, *conditions: at.Variable) -> at.Variab
 
 
 def printable(message: str) -> str:
-    """A message for the library: braces there stand for numbers."""
+    """Escape a message for the library, where braces mark places of numbers."""
     return message.replace("{", "(").replace("}", ")").strip()

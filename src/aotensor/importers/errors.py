@@ -1,4 +1,4 @@
-"""Errors about operations that an importer cannot translate: all of them at once, each with its place."""
+"""Errors that list all operations that an importer cannot translate, each with its place."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ _HINT: Final = "write them by other operations, or give them to aotensor as an O
 
 @dataclass(frozen=True)
 class Untranslated:
-    """An operation without counterpart.   name: as its framework calls it; reason: if there is more to say than that
-    it has none; place: `model.py:12`, where it was made."""
+    """An operation without counterpart.
+
+    name: as its framework calls it; reason: a more precise one, if there is one; place: `model.py:12`, where it was
+    made.
+    """
 
     name: str
     reason: str = ""

@@ -1,4 +1,4 @@
-"""Add derivatives of the first result of an imported program as further results."""
+"""Append gradients of the first result of an imported program to its results."""
 
 from __future__ import annotations
 

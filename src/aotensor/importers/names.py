@@ -1,4 +1,4 @@
-"""Names of Functions that come from other programs, where the user gives none."""
+"""Default names of Functions that are imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of PyMC as libraries: log density, its gradient, and the way back to the model's own parameters.
+"""Models of PyMC as libraries: log density, its gradient, and the transform to the model's constrained parameters.
 
 from aotensor.importers.pymc import compile_logp
 
@@ -113,10 +113,8 @@ def logp_functions(model: pymc.Model, *, data: str = "embedded", prefix: str = "
 
 
 def density_of_model(model: pymc.Model) -> Density:
-    """The log density of a model with its parameters by name, for samplers of other projects.
-
-    What `pymc.Data` holds is data, whose values now are taken where a sampler gives no others. Transformed values are
-    the Deterministics.
+    """The log density of a model with its parameters by name, for samplers of other projects. `pymc.Data` become data;
+    their current values are used where a sampler gives no others. Transformed values are the Deterministics.
 
     Raises: as `logp_functions`
     """
@@ -204,13 +202,13 @@ class _Model:
         self.data = {x: symbol(x) for x in model.data_vars if hasattr(x, "get_value")} if has_inputs else {}
 
     def inputs(self) -> list[Any]:
-        """q, then the data."""
+        """The inputs: q, then the data."""
         return [self.q, *self.data.values()]
 
     def value(
         self, outputs: Sequence[Any], rewrites: Sequence[str], values: Mapping[Any, Any] | None = None
     ) -> list[Any]:
-        """Graphs of the model's value variables, or of other `values`, behind rewrites of PyTensor.
+        """Import graphs of the model's value variables, or of other `values`, after PyTensor's rewrites.
 
         Raises: NoCounterpart
         """
@@ -230,7 +228,7 @@ class _Model:
 
 
 def _constrained(model: pymc.Model) -> tuple[list[str], list[Any]]:
-    """Names and graphs of the free variables and of the Deterministics, in terms of value variables."""
+    """Names and graphs of the free variables and of the Deterministics, as functions of value variables."""
     chosen = [*model.free_RVs, *model.deterministics]
     return [x.name for x in chosen], list(model.replace_rvs_by_values(chosen))
 
@@ -251,7 +249,7 @@ def _check(model: Any) -> None:
 
 
 def named_models(namespace: Mapping[str, Any]) -> dict[str, pymc.Model]:
-    """The models among values by name, each once."""
+    """The models in a namespace by name, without duplicates."""
     found: dict[str, pymc.Model] = {}
     for name, value in namespace.items():
         if isinstance(value, pymc.Model) and not any(value is model for model in found.values()):

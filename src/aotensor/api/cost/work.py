@@ -27,7 +27,7 @@ def formulas(container: Container) -> dict[str, str]:
 
 
 def flops_of(library: Library, function: str, dims: Mapping[str, int]) -> tuple[float | None, bool]:
-    """(operations of a call, whether that is exact); None if the library has no formula."""
+    """(operations of a call, whether this number is exact); None if the library has no formula."""
     try:
         return evaluated(str(json.loads(library.section("work"))[function]), dims)
     except (KeyError, ValueError):

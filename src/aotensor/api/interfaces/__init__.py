@@ -1,1 +1,1 @@
-"""Build the functions that interfaces of other projects require, and the layer that exports their symbols."""
+"""Derive the functions that interfaces of other projects call, and describe the layer that exports their symbols."""

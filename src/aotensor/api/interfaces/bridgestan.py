@@ -26,7 +26,7 @@ _HINT: Final = (
 
 
 def for_bridgestan(functions: Sequence[Function], library: str) -> tuple[list[Function], DensityModel]:
-    """Log density, gradient, Hessian, its product with a vector, and both transforms.
+    """Derive log density, gradient, Hessian, Hessian-vector product, and both transforms of the parameters.
 
     Raises: GraphValueError unless exactly one function has parameters; GraphTypeError for data that JSON cannot hold;
     what differentiating raises.

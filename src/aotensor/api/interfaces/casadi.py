@@ -30,7 +30,7 @@ from aotensor.sparse.construct.pattern import constant_values, not_constant, pat
 
 @dataclass(frozen=True)
 class Entry:
-    """An input or output: rows and columns, the vector of its entries (None: has none), and its pattern."""
+    """An input or output: rows and columns, the vector of its entries (None without entries), and its pattern."""
 
     name: str
     shape: tuple[int, int]
@@ -95,7 +95,7 @@ def for_casadi(functions: Sequence[Function], library: str) -> tuple[list[Functi
 
 
 def _input(f: Function, key: str, x: Variable) -> tuple[Entry, Variable]:
-    """An input as a vector of its entries, and the same in the type of x.   Raises: as `for_casadi`"""
+    """An input as a vector of its entries, and this vector converted to the type of x.   Raises: as `for_casadi`"""
     shape = _shape(f.name, key, x)
     if not isinstance(x, SparseVariable):
         values = vector(key, dtype="float64", shape=(prod(shape),))
@@ -146,7 +146,7 @@ def _taken(x: Variable, order: Array) -> Variable:
 
 
 def _own_block(f: Function, inputs: Sequence[Entry], outputs: Sequence[Entry]) -> Block | None:
-    """A block of the function itself, if it has vectors and column-major matrices only; None if it needs another."""
+    """The block that calls the function directly, if all arguments are vectors or column-major matrices, else None."""
     slots = []
     for entries, values, turned in (
         (inputs, f.arguments, f.column_arguments),
@@ -193,7 +193,7 @@ _Parts: TypeAlias = tuple[str, list[Entry], list[Entry]]
 
 
 def _nominal(outputs: Sequence[Entry]) -> list[Entry]:
-    """Unused arguments of a derivative by which CasADi passes the function's outputs."""
+    """The arguments in which CasADi passes the function's outputs to a derivative, which does not read them."""
     return [empty(f"out_{y.name}", y.shape) for y in outputs]
 
 
@@ -226,12 +226,12 @@ def _seed(kind: str, x: Entry) -> Entry:
 
 
 def _like(kind: str, x: Entry, values: Variable) -> Entry:
-    """A derivative on the pattern of x."""
+    """The entry of a derivative with the pattern of x."""
     return Entry(f"{kind}_{x.name}", x.shape, specify_shape(values, (x.length,)), x.pattern)
 
 
 def _jacobians(inputs: Sequence[Entry], outputs: Sequence[Entry]) -> list[Entry]:
-    """The block of each output and input, the inputs running fastest, with its true pattern."""
+    """The Jacobian block of each pair of output and input, with its true pattern; inputs vary fastest."""
     found = []
     for y in outputs:
         for x in inputs:

@@ -72,7 +72,7 @@ def _inputs(f: Function) -> list[In]:
 
 
 def _jacobians(residual: Variable, blocks: Sequence[Variable]) -> list[Variable]:
-    """The derivative by each block: (m, n) for m residuals and n elements."""
+    """The derivative with respect to each block: (m, n) for m residuals and n elements of the block."""
     (m,) = static_shape(residual)
     if m > _MOST_ROWS:
         return list(jacobian(residual, list(blocks), disconnected_inputs="ignore"))

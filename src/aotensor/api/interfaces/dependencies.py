@@ -57,7 +57,7 @@ def dependencies(
 
 
 def _read(node: Apply) -> list[int]:
-    """Positions of the inputs of a node whose values matter, and not their extents alone."""
+    """Positions of the inputs of a node whose values it reads, not only their extents."""
     unread = node.op.row.unread if isinstance(node.op, Elementwise) else ()
     return [k for k in range(len(node.inputs)) if k not in unread]
 
@@ -90,7 +90,7 @@ def _of_node(
     found: Mapping[Variable, _Factors],
     reach: Mapping[Variable, frozenset[int]],
 ) -> _Factors:
-    """The dependence of a node's outputs on x, from that of its inputs."""
+    """The dependence of a node's outputs on x, from the dependence of its inputs."""
     given = [found[node.inputs[k]] for k in moving]
     group = next((group for group in _groups(node) if {*moving} <= {*group}), None)
     is_linear = group is not None and all(one.is_linear for one in given)

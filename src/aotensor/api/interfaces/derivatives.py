@@ -1,4 +1,4 @@
-"""Derivatives that an interface offers where there are some."""
+"""Optional derivatives of interfaces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_DERIVATIVE: Final = (MissingRuleError, NullTypeGradError, UnsupportedError)
 def second_derivatives(
     value: Variable, gradient: Variable, q: Variable, v: Variable
 ) -> tuple[Variable, Variable] | None:
-    """The Hessian of a scalar and its product with v, of its gradient; None where an op has no such derivative."""
+    """The Hessian of a scalar and its product with v, from the gradient; None if an op has no second derivative."""
     try:
         product = Rop(gradient, q, v, disconnected_outputs="ignore")
         return jacobian(gradient, q, disconnected_inputs="ignore"), product

@@ -1,4 +1,4 @@
-"""FMI 3.0: one function, the model, with its derivatives along directions of its inputs and weights of its outputs."""
+"""FMI 3.0: one function, the model, with its directional (forward) and adjoint derivatives."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _floats(values: Sequence[Variable]) -> list[Variable]:
 
 
 def _seeds(f: Function, values: Sequence[Variable]) -> list[Variable]:
-    """A float64 input for each."""
+    """A float64 input for each value, as its seed."""
     taken = {*f.arguments}
     return [tensor(_free(f"seed_{k}", taken), dtype="float64", shape=[*x.static_shape]) for k, x in enumerate(values)]
 
@@ -82,7 +82,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _forward(f: Function) -> list[Function]:
-    """J v, of all floats."""
+    """The function that computes J v, for all floating-point inputs and outputs."""
     xs, ys = _floats([*f.arguments.values()]), _floats([*f.results.values()])
     if not xs or not ys:
         return []
@@ -93,7 +93,7 @@ def _forward(f: Function) -> list[Function]:
 
 
 def _adjoint(f: Function) -> list[Function]:
-    """Jᵀ w, of all floats."""
+    """The function that computes Jᵀ w, for all floating-point inputs and outputs."""
     xs, ys = _floats([*f.arguments.values()]), _floats([*f.results.values()])
     if not xs or not ys:
         return []

@@ -14,7 +14,7 @@ from aotensor.sparse.construct.create import csm_data
 
 
 def for_ipopt(functions: Sequence[Function], library: str) -> tuple[list[Function], IpoptLayer]:
-    """For each nonlinear program, f and g as one function, and grad_f and the values of jac_g as another.
+    """For each nonlinear program, derive a function of f and g, and a function of grad_f and the values of jac_g.
 
     Raises: GraphValueError if there is no program, or one with shared variables, of a size that is not a number or
     without variables; GraphTypeError for numbers other than float64

@@ -1,4 +1,4 @@
-"""The interfaces of other projects that a library may have, by name: what `abi=` and `--abi` take."""
+"""The interfaces of other projects that `abi=` and `--abi` accept, by name."""
 
 from __future__ import annotations
 

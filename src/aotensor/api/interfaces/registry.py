@@ -31,7 +31,10 @@ assert tuple(INTERFACES) == NAMES
 
 
 def chosen_interfaces(abi: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The names that a user asks for, each once.   Raises: GraphTypeError, GraphValueError for an unknown one"""
+    """The interfaces that a user requests, without duplicates.
+
+    Raises: GraphTypeError, GraphValueError for an unknown one
+    """
     if abi is None:
         return ()
     names = (abi,) if isinstance(abi, str) else tuple(abi)

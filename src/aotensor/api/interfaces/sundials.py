@@ -28,10 +28,11 @@ _HINT = "aot.function([t, y, p], f) with t = at.scalar('t'), y = at.vector('y', 
 
 
 def for_sundials(functions: Sequence[Function], library: str) -> tuple[list[Function], SundialsLayer]:
-    """Of each function its Jacobian, products with that from both sides, and with the derivative by the parameters.
+    """Derive the Jacobian of each function, its products with vectors from both sides, and those of the parameter
+    Jacobian.
 
-    Raises: GraphTypeError for functions other than f(t, y, *p) of dense float64 arrays of static shape,
-    GraphValueError for those with shared variables
+    Raises: GraphTypeError for functions other than f(t, y, *p) of dense float64 arrays of static shape, GraphValueError
+    for those with shared variables
     """
     made: list[Function] = []
     models = []

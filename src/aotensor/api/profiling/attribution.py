@@ -143,9 +143,8 @@ class Code:
         return True
 
     def _owner(self, sample: Sample) -> tuple[Owner | None, str, str]:
-        """The owner of a sample, its kernel, and the owners that share it if the line is not known.
-
-        That is the function, or the family of the kernel: samples of the same one go to the lines that are known.
+        """The owner of a sample, its kernel, and the owners that share it if the line is unknown: the function, or the
+        family of the kernel: samples of the same one go to the lines that are known.
         """
         is_ours = bool(self.function(sample.addresses[0]))
         kernel = "" if is_ours or sample.module.startswith(_SYSTEM) else sample.module.partition(".so")[0]

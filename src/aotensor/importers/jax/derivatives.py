@@ -1,4 +1,4 @@
-"""Equations of JAX as ops that keep JAX's derivatives: rules of the user's own, and those of primitives at kinks.
+"""Ops that keep JAX's derivatives of an equation: custom rules of users, and JAX's conventions at kinks of primitives.
 
 An op of this kind is compiled as what the equation computes. When a derivative is asked for, JAX differentiates the
 equation, by whatever rule holds there, and the program that it gives is imported like any other.
@@ -46,9 +46,8 @@ Run: TypeAlias = Callable[[Mapping[str, at.Variable], Any, Sequence[at.Variable]
 
 
 def keeps_rule(equation: Equation) -> bool:
-    """Is the derivative of this equation the one that JAX takes?
-
-    So it is for primitives that the table of rules does not have: a user's own may have any derivative.
+    """Does this equation need JAX's derivative? True also for primitives without a rule here, such as a user's own,
+    which may have any derivative.
     """
     name = equation.primitive.name
     if name == "integer_pow" and equation.params["y"] >= 0:
@@ -88,7 +87,7 @@ def with_rule(
 
 
 def _names(equation: Any, known: Mapping[str, at.Variable]) -> dict[str, at.Variable]:
-    """The named extents, if the equation has any that are not numbers."""
+    """The named extents if some extent of the equation is symbolic, else nothing."""
     dims = [dim for var in (*equation.invars, *equation.outvars) for dim in getattr(var.aval, "shape", ())]
     return dict(known) if any(not isinstance(dim, int) for dim in dims) else {}
 
@@ -116,7 +115,7 @@ class _Rule:
 
     @property
     def is_users(self) -> bool:
-        """Is the rule one of the user's own, which may be meant to differ from the derivative of the value?"""
+        """Is it a custom rule of the user, which may intentionally differ from the derivative of the value?"""
         primitive = self.equation.primitive
         if primitive.name not in _USERS:
             rule = ad.primitive_jvps.get(primitive) if primitive.name not in RULES else None
@@ -127,7 +126,7 @@ class _Rule:
 
     @property
     def _described(self) -> Any:
-        """What JAX knows of the function that has a rule: its name, and `name at file:line`; None of primitives."""
+        """The function with the custom rule: its name, and `name at file:line`; None for primitives."""
         if self.equation.primitive.name not in _USERS:
             return None
         traced = getattr(self.equation.params.get("_prim"), "traced", None)
@@ -180,9 +179,9 @@ class _Rule:
             raise self._refusal(_AROUND) from error
 
     def _program(self, moving: tuple[int, ...] | None, moved: tuple[int, ...]) -> Any:
-        """The derivative as a program of the operands and what is put in: tangents of those moving, or cotangents.
+        """The derivative as a program of the operands and of their tangents, or of the cotangents of the results.
 
-        moving: None for cotangents. moved: the results that are differentiated.
+        moving: the operands with tangents, None for cotangents. moved: the results that are differentiated.
 
         Raises: MissingRuleError with the function and its line where JAX has none
         """
@@ -216,7 +215,7 @@ class _Rule:
         return list(found) if primitive.multiple_results else [found]
 
     def _restricted(self, values: Sequence[Any], moving: Sequence[int], moved: Sequence[int]) -> Callable[..., Any]:
-        """Some floating results as a function of the operands that move."""
+        """The selected floating-point results as a function of the differentiated operands."""
 
         def function(*xs: Any) -> list[Any]:
             given = dict(zip(moving, xs, strict=True))
@@ -288,13 +287,13 @@ def _is_inexact(aval: Any) -> bool:
 
 
 def _is_reverse_alone(program: Program) -> bool:
-    """Does a forward derivative hold linear maps that JAX knows only transposed?"""
+    """Does a forward derivative contain linear maps of which JAX only has the transpose?"""
     found = [one.primitive.name in _TRANSPOSED or any(map(_is_reverse_alone, programs_in(one)))
              for one in body_of(program).eqns]  # fmt: skip
     return any(found)
 
 
 def _width(is_wide: bool) -> Any:
-    """A context in which JAX has 64-bit types or not."""
+    """A context that enables or disables JAX's 64-bit types."""
     scoped = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
     return scoped(is_wide)

@@ -25,7 +25,7 @@ _FUNCTIONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 
 
 def dim_of(dim: Any) -> int | str | None:
-    """A dim of a type: a number, a name, or unknown for an expression."""
+    """Convert an extent of JAX to a dim of a type: a number, a name, or None for an expression."""
     if isinstance(dim, int | np.integer):
         return int(dim)
     text = str(dim)
@@ -33,7 +33,7 @@ def dim_of(dim: Any) -> int | str | None:
 
 
 def extent_of(dim: Any, known: Mapping[str, at.Variable]) -> Extent:
-    """A symbolic dim as an int64 scalar.   known: the extents that have names
+    """Convert a symbolic dim to an int64 scalar.   known: the extents that have names
 
     Raises: GraphValueError for a name that no input has as an extent of its own.
     """

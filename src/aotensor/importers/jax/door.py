@@ -27,7 +27,7 @@ def from_jax(
     name: str | None = None,
     parameters: Mapping[str, aot.Parameter] | None = None,
 ) -> aot.Function:
-    """A function that JAX can trace, as one of ours: called, compiled, differentiated and shipped like any other.
+    """Import a function that JAX can trace: it is called, compiled, differentiated and shipped as any other Function.
 
     specs: shape and dtype of each positional argument: `jax.ShapeDtypeStruct`s, arrays, whose values do not matter, or
     pytrees of them. A symbolic dim of `jax.export.symbolic_shape` is a named dim here. Inputs are called as the
@@ -91,7 +91,7 @@ def _argument_names(function: Callable[..., Any], count: int, fixed: Mapping[str
 
 
 def _caller(function: Callable[..., Any], names: Sequence[str], fixed: Mapping[str, object]) -> Callable[..., Any]:
-    """The function of the inputs alone: by name, where a fixed argument may stand before one of them."""
+    """The function of its inputs only, which are passed by name if a fixed argument may precede one of them."""
     if not fixed:
         return function
     return lambda *args: function(**dict(zip(names, args, strict=True)), **fixed)
@@ -110,7 +110,7 @@ def _input_name(names: Sequence[str], path: Sequence[Any]) -> str:
 
 
 def _aval(label: str, spec: Any) -> jax.ShapeDtypeStruct:
-    """Shape and dtype of a leaf.   Raises: GraphTypeError for what has none"""
+    """Shape and dtype of a leaf of the specs.   Raises: GraphTypeError for a leaf without them"""
     if isinstance(spec, bool | int | float | complex):
         return jax.ShapeDtypeStruct((), jax.numpy.asarray(spec).dtype)
     if not hasattr(spec, "shape") or not hasattr(spec, "dtype"):
@@ -153,7 +153,7 @@ def _fitted(importer: Importer, x: at.Variable, aval: Any) -> at.Variable:
 
 
 def _arranged(shapes: Any, values: Sequence[at.Variable]) -> at.Variable | list[at.Variable] | dict[str, at.Variable]:
-    """Results as a variable, a list or a dict, by the structure of what the function returns."""
+    """Arrange results as a variable, a list or a dict, by the structure of the function's return value."""
     paths = [path for path, _ in tree_flatten_with_path(shapes)[0]]
     if paths == [()]:
         return values[0]

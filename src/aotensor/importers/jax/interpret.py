@@ -28,7 +28,7 @@ COUNTERPARTS: Final[Mapping[str, str]] = {name: RULES[name].note for name in sor
 
 
 class Importer(Interpreter):
-    """One import.   known: the extents of inputs that have names. keeps_rules: derivatives will be those of JAX"""
+    """One import of a jaxpr. known: the named extents of inputs. keeps_rules: derivatives will be JAX's"""
 
     def __init__(self, known: Mapping[str, at.Variable], keeps_rules: bool = True) -> None:
         self._known = known
@@ -43,7 +43,7 @@ class Importer(Interpreter):
         return site_of(equation)
 
     def constant(self, value: Any, dtype: Any = None) -> at.Variable:
-        """A value of the program; keys are their words, and derivatives of integers hold nothing."""
+        """A constant of the program; keys become arrays of their words, and derivatives of integers (float0) zeros."""
         if jax.dtypes.issubdtype(getattr(value, "dtype", np.dtype("float32")), jax.dtypes.prng_key):
             value = jax.random.key_data(value)
         array = np.asarray(value, dtype)
@@ -54,7 +54,7 @@ class Importer(Interpreter):
         return dtype_of(aval)
 
     def converted(self, equation: Equation, inputs: Sequence[at.Variable]) -> Any:
-        """Apply the rule of an equation, or that for keys if an operand holds keys."""
+        """Apply the rule of an equation, or its rule for keys if an operand is an array of keys."""
         name = equation.primitive.name
         if is_about_keys(equation) and name in on_keys:
             return on_keys[name](self, equation, *inputs)
@@ -73,18 +73,18 @@ class Importer(Interpreter):
         return with_rule(equation, inputs, found, self._known, _imported)
 
     def with_known_type(self, x: at.Variable, aval: Any) -> at.Variable:
-        """x with the dtype and the static extents that JAX has found."""
+        """x with the dtype and the static extents that JAX inferred."""
         return x if is_key(aval) else super().with_known_type(x, aval)
 
 
 def _imported(known: Mapping[str, at.Variable], program: Any, inputs: Sequence[at.Variable]) -> list[at.Variable]:
-    """The outputs of a program of derivatives.   Raises: NoCounterpart"""
+    """Import a program of derivatives: returns its outputs for these inputs.   Raises: NoCounterpart"""
     check(program.jaxpr)
     return Importer(known).run(program, inputs)
 
 
 def is_about_keys(equation: Equation) -> bool:
-    """Does an operand hold keys of random numbers?"""
+    """Is an operand an array of keys of random numbers?"""
     return any(is_key(x.aval) for x in equation.invars)
 
 
@@ -96,7 +96,9 @@ def dtype_of(aval: Any) -> str:
 
 
 def check(jaxpr: Jaxpr) -> None:
-    """Raises: NoCounterpart with everything that has none, also inside of loops and branches."""
+    """Check that all operations can be translated. Raises: NoCounterpart for all that cannot, including those in loops
+    and branches.
+    """
     if found := list(without_counterpart(jaxpr, _lacking, _place)):
         raise NoCounterpart("JAX", found, hint="docs/importers.md lists the primitives that have one")
 
@@ -107,7 +109,7 @@ def _place(equation: Equation) -> str:
 
 
 def _lacking(equation: Equation) -> str | None:
-    """The part of an equation that has no counterpart, None if it is translated."""
+    """The unsupported part of an equation; None if the whole equation can be translated."""
     name = equation.primitive.name
     if name not in RULES:
         return "" if program_of(equation) is None else None

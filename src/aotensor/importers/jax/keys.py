@@ -1,7 +1,6 @@
-"""Random numbers: keys are arrays of uint32 with an axis more, and draws are JAX's own programs, so bits are the same.
-
-The generator itself, threefry2x32, is arithmetic of integers. Source: Salmon et al., Parallel random numbers: as easy
-as 1, 2, 3 (2011), 20 rounds of Threefry-2×32.
+"""Random numbers: keys are arrays of uint32 with one more axis; draws are imported from JAX's own programs, so they
+have the same bits. The generator, threefry2x32, is integer arithmetic. Source: Salmon et al., Parallel random
+numbers: as easy as 1, 2, 3 (2011), 20 rounds of Threefry-2×32.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ def _drawn(program: Callable[..., Any], context: Context, rank: int, *inputs: tu
 
 
 def words(aval: Any) -> jax.ShapeDtypeStruct:
-    """The aval of the words that an array of keys consists of."""
+    """The type of the array of words that represents an array of keys."""
     return jax.ShapeDtypeStruct((*aval.shape, _WORDS), "uint32")
 
 
@@ -126,7 +125,7 @@ def _seed(context: Context, equation: Equation, seed: at.Variable) -> at.Variabl
 
 
 def _with_words(equation: Any, **changes: Any) -> Equation:
-    """The equation on the words of keys: avals with an axis more, and other parameters."""
+    """The equation on words of keys: types with one more axis, and adapted parameters."""
     invars = [_Plain(words(x.aval)) if is_key(x.aval) else x for x in equation.invars]
     outvars = [_Plain(words(x.aval)) if is_key(x.aval) else x for x in equation.outvars]
     found: Equation = equation.replace(invars=invars, outvars=outvars, params={**equation.params, **changes})
@@ -134,7 +133,7 @@ def _with_words(equation: Any, **changes: Any) -> Equation:
 
 
 class _Plain:
-    """The attributes of a variable that rules read."""
+    """A variable with the attributes that rules read."""
 
     def __init__(self, aval: Any) -> None:
         self.aval = aval

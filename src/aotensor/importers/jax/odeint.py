@@ -57,9 +57,8 @@ class Integration:
 
 
 def integration_of(equation: Equation) -> Integration | None:
-    """The arguments of a call of `odeint`; None for other equations, and for calls that `solve_ivp` does not support.
-
-    That are complex states, and calls under `vmap`, which JAX integrates with common steps.
+    """The arguments of a call of `odeint`; None for other equations, and for calls that `solve_ivp` does not support:
+    those with complex states, and those under `vmap`, which JAX integrates with common steps.
     """
     rule = equation.params.get("bwd") if equation.primitive.name == "custom_vjp_call" else None
     own = getattr(rule, "f", None)

@@ -20,7 +20,7 @@ from aotensor.importers.stablehlo.translate import Translator
 
 
 class _Lowered(Importer):
-    """An importer that gives all nodes the line of the primitive."""
+    """An importer that assigns the primitive's source line to all nodes."""
 
     def __init__(self, name: str, site: Site | None) -> None:
         super().__init__(name)
@@ -31,7 +31,7 @@ class _Lowered(Importer):
 
 
 def program_of(equation: Any) -> Program | None:
-    """The program that a primitive is lowered to, for CPUs; None where it has none, or one that has no counterpart."""
+    """The program that JAX lowers a primitive to, on CPUs; None if there is no lowering, or it cannot be translated."""
     avals = [x.aval for x in (*equation.invars, *equation.outvars)]
     if equation.effects or not all(isinstance(n, int | np.integer) for aval in avals for n in aval.shape):
         return None
@@ -59,7 +59,7 @@ def program_of(equation: Any) -> Program | None:
 
 
 def run_lowered(equation: Any, inputs: Sequence[at.Variable]) -> list[at.Variable]:
-    """The outputs of a primitive that `program_of` has a program for."""
+    """The outputs of a primitive, by the program that `program_of` returns for it."""
     program = program_of(equation)
     assert program is not None, equation
     return _Lowered(equation.primitive.name, site_of(equation)).run(program, inputs)

@@ -18,12 +18,12 @@ def _width(x: at.Variable) -> int:
 
 
 def like(number: int, x: at.Variable) -> at.Variable:
-    """A number in the dtype of x: a literal would promote unsigned integers."""
+    """A constant with the dtype of x: a Python literal would promote unsigned integers."""
     return at.constant(np.asarray(number, x.dtype))
 
 
 def shifted_right(x: at.Variable, count: int) -> at.Variable:
-    """⌊x/2ᵏ⌋ by a number."""
+    """⌊x/2ᵏ⌋ for a constant k: an arithmetic shift to the right."""
     return at.right_shift(x, like(count, x))
 
 
@@ -34,7 +34,8 @@ def _shifted_arithmetically(x: at.Variable, count: at.Variable) -> at.Variable:
 
 
 def _ones(x: at.Variable) -> at.Variable:
-    """The number of bits that are 1: sums of neighbours, pairs, quarters, then of bytes by one product.
+    """The number of set bits (population count): sums over pairs, groups of four and eight bits, then over bytes by one
+    product.
 
     Source: Warren, Hacker's Delight, 5-1.
     """
@@ -52,7 +53,7 @@ def _ones(x: at.Variable) -> at.Variable:
 
 
 def _leading_zeros(x: at.Variable) -> at.Variable:
-    """The number of leading zeros: below that all bits are set, and the others counted."""
+    """The number of leading zeros: set all bits below the highest set bit, then count the zeros."""
     bits, step = _unsigned(x), 1
     while step < _width(x):
         bits = bits | shifted_right(bits, step)
@@ -69,7 +70,9 @@ def in_order(x: at.Variable) -> at.Variable:
 
 
 def _next(x: at.Variable, towards: at.Variable) -> at.Variable:
-    """The neighbour of x on the way to `towards`, by one unit of its bits; from 0 the smallest number of that sign."""
+    """The next representable number after x in the direction of `towards` (nextafter); after 0, the smallest subnormal
+    of that sign.
+    """
     bits = at.bitcast(x, f"int{_width(x)}")
     is_away = at.eq(at.gt(towards, x), at.gt(x, 0))
     stepped = at.bitcast(bits + at.switch(is_away, 1, -1), x.dtype)
@@ -95,7 +98,7 @@ def _is_long(equation: Equation) -> str:
 
 @rule("mulhi", check=_is_long, note="of up to 32 bits")
 def _high_word(context: Context, equation: Equation, x: at.Variable, y: at.Variable) -> at.Variable:
-    """The upper half of the product of all bits."""
+    """The upper half of the bits of an integer product."""
     wide = "int64" if dtypes.is_signed(x.dtype) else "uint64"
     return at.cast(shifted_right(at.cast(x, wide) * at.cast(y, wide), _width(x)), x.dtype)
 

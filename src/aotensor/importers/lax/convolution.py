@@ -30,7 +30,7 @@ def _is_known(padding: Sequence[Sequence[Any]]) -> bool:
 
 @rule("conv_general_dilated", check=_has_no_kernel, note="over up to three axes; `precision` changes nothing")
 def _convolution(context: Context, equation: Equation, x: at.Variable, w: at.Variable) -> at.Variable:
-    """By `conv1d` to `conv3d`: zeros between the elements of x and around them are put there, negative ones cut off."""
+    """Convolve by `conv1d` to `conv3d` after inserting zeros for dilation and padding; negative padding crops x."""
     params, shape = equation.params, equation.outvars[0].aval.shape
     if any(n == 0 for n in shape) and all(isinstance(n, int) for n in shape):
         return at.zeros(context.extents(shape), dtype=str(equation.outvars[0].aval.dtype))
@@ -48,7 +48,7 @@ def _convolution(context: Context, equation: Equation, x: at.Variable, w: at.Var
 def _within_zeros(
     context: Context, params: Any, x: at.Variable, zero: at.Variable
 ) -> tuple[at.Variable, list[tuple[int, int]]]:
-    """x with its dilation and what padding `conv1d` to `conv3d` do not do, and the padding that is left to them."""
+    """x after dilation and the padding that `conv1d` to `conv3d` do not support, and the remaining padding."""
     nothing = [(0, 0)] * (x.ndim - 2)
     if not _is_known(params["padding"]):
         widths = [context.extents(pair) for pair in params["padding"]]

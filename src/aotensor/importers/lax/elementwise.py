@@ -17,20 +17,20 @@ def _is_integer(x: at.Variable) -> bool:
 
 
 def _divided(x: at.Variable, y: at.Variable) -> at.Variable:
-    """x/y; of integers towards zero, all bits set where y is 0."""
+    """x/y; integers are rounded toward zero, and give all bits set where y is 0."""
     if not _is_integer(x):
         return at.true_div(x, y)
     return at.switch(at.eq(y, 0), at.invert(at.zeros_like(x)), at.trunc_div(x, y))
 
 
 def _remainder(x: at.Variable, y: at.Variable) -> at.Variable:
-    """C's fmod and %, x itself where an integer y is 0."""
+    """The remainder as by C's fmod and %; x where an integer y is 0."""
     found = at.fmod(x, y)
     return at.switch(at.eq(y, 0), x, found) if _is_integer(x) else found
 
 
 def _power(x: at.Variable, y: at.Variable) -> at.Variable:
-    """xʸ; of an integer to a negative power what division towards zero leaves: 0, but for 1 and −1."""
+    """xʸ; an integer to a negative power is 1/x⁻ʸ rounded toward zero: 0, except for x = 1 and −1."""
     y = at.cast(y, x.dtype)
     if not _is_integer(x) or not dtypes.is_signed(x.dtype):
         return at.pow(x, y)

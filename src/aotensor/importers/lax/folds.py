@@ -1,6 +1,6 @@
 """Reductions by arbitrary scalar functions: fold rows one after the other, over all remaining axes at once.
 
-XLA combines in any order, so that functions are associative where their result means something; here it is C order.
+XLA combines in any order, so only results of associative functions are defined; here elements are combined in C order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Values = Sequence[at.Variable]
 def combined(
     context: Context, program: Program, outer: Values, first: Values, second: Values, inside: at.Variable | None = None
 ) -> list[at.Variable]:
-    """A program of numbers on arrays of one shape, element by element.
+    """Apply a program of scalars elementwise to arrays of one shape.
 
     outer: captured values. inside: mask of the elements that have a second one; elsewhere the first ones stay
     """

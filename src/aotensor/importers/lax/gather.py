@@ -1,7 +1,6 @@
-"""gather, and how XLA describes windows of one array at many positions, as an index.
-
-Along each axis of the array a window is whole, or its position is read from the array of starts, or it is paired with
-an axis of the batch. Whole axes stay slices, which makes of the common case, rows of a table, an index by one array.
+"""gather: translate XLA's description of windows of one array at many positions to an index. Along each axis of the
+array a window covers the whole axis, or its position is read from the array of starts, or the axis is paired with a
+batch axis. Whole axes stay slices, which makes of the common case, rows of a table, an index by one array.
 
 Source: https://openxla.org/xla/operation_semantics#gather
 """
@@ -48,23 +47,23 @@ class Windows:
 
     @cached_property
     def indexed(self) -> list[int]:
-        """The other axes, which `turned` moves to the front."""
+        """The other axes, which `transposed` moves to the front."""
         return [d for d in range(len(self.wholes)) if d not in self.slices]
 
     @cached_property
     def cut(self) -> list[int]:
-        """The axes of windows that are not whole."""
+        """The axes along which windows do not have the full extent."""
         return [d for d in self.kept if d not in self.slices]
 
     def transposed(self, x: at.Variable) -> at.Variable:
-        """The array with its slices behind."""
+        """The array, transposed so that the axes of `slices` are last."""
         return _permuted(x, [*self.indexed, *self.slices])
 
     def transposed_back(self, x: at.Variable) -> at.Variable:
         return _permuted(x, [int(d) for d in np.argsort([*self.indexed, *self.slices])])
 
     def axes_of_selection(self, window_axes: Sequence[int]) -> list[int]:
-        """Where each axis of what is selected, batch, cut, slices, is found in an array of windows.
+        """The position of each axis of a selection (batch, cut, slices) among the axes of an array of windows.
 
         window_axes: where that array has its axes for `kept`; the batch has the others.
         """
@@ -118,7 +117,7 @@ class Windows:
         return at.cast(self.starts[..., number], "int64")
 
     def single(self) -> list[at.Variable | int]:
-        """The start of the only window, by axis."""
+        """The start of the only window, along each axis."""
         axes = list(self.start_axes)
         return [self._column(axes.index(d)) if d in axes else 0 for d in range(len(self.wholes))]
 
@@ -128,7 +127,7 @@ def _is_same(size: Extent, whole: Extent) -> bool:
 
 
 def _lies_inside(start: at.Variable, last: Extent) -> bool:
-    """Is every start known to be within 0 … last?"""
+    """Are all starts statically known to be within 0 … last?"""
     if not isinstance(last, int) or (values := known_value(start)) is None:
         return False
     return bool(np.all((values >= 0) & (values <= last)))
@@ -139,12 +138,12 @@ def _permuted(x: at.Variable, axes: Sequence[int]) -> at.Variable:
 
 
 def _behind(x: at.Variable, count: int) -> at.Variable:
-    """x with `count` trailing axes of extent 1."""
+    """x with `count` more trailing axes of extent 1."""
     return at.dimshuffle(x, [*range(x.ndim), *[None] * count]) if count else x
 
 
 def _line(extent: Extent, axis: int, rank: int) -> at.Variable:
-    """0, 1, … along one axis of several."""
+    """0, 1, …, extent − 1 along one axis of a tensor of this rank; other extents are 1."""
     return at.dimshuffle(at.arange(extent), [0 if d == axis else None for d in range(rank)])
 
 
@@ -188,7 +187,9 @@ def _gather(context: Context, equation: Equation, x: at.Variable, starts: at.Var
 
 
 def _filling(dtype: str, value: Any) -> Any:
-    """The value of elements out of bounds: as given, else nan, the least signed or the largest unsigned integer."""
+    """The fill value of elements out of bounds: the given one, else nan, the least signed or the largest unsigned
+    integer.
+    """
     if value is None:
         value = np.nan if dtypes.is_inexact(dtype) else True if dtype == "bool" else None
     if value is None:

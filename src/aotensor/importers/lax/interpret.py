@@ -29,11 +29,11 @@ class Interpreter:
         raise NotImplementedError
 
     def constant(self, value: Any, dtype: Any = None) -> at.Variable:
-        """A value of the program."""
+        """Convert a constant of the program."""
         return at.constant(np.asarray(value, dtype))
 
     def dtype_of(self, aval: Any) -> str:
-        """Our name of a dtype.   Raises: UnsupportedError for one that we do not have, such as int4"""
+        """The aotensor dtype of a type.   Raises: UnsupportedError for an unsupported dtype, such as int4"""
         return dtypes.canonical(str(aval.dtype))
 
     def converted(self, equation: Equation, inputs: Sequence[at.Variable]) -> Any:
@@ -45,11 +45,8 @@ class Interpreter:
         return [self.extent(dim) for dim in dims]
 
     def run(self, program: Program, inputs: Sequence[at.Variable], is_users: bool = True) -> list[at.Variable]:
-        """The outputs of a program for these inputs.
-
-        is_users: its equations have lines of the user's program; else all count as made where this is asked for.
-
-        Raises: what ops of ours raise.
+        """Translate a program: returns its outputs for these inputs. is_users: its equations have lines of the user's
+        program; else all nodes get the current line. Raises: errors of the ops.
         """
         body, consts = body_of(program), getattr(program, "consts", ())
         values: dict[Any, at.Variable] = dict(zip(body.constvars, map(self.constant, consts), strict=True))
@@ -83,9 +80,8 @@ class Interpreter:
 def without_counterpart(
     program: Program, lacking: Callable[[Equation], str | None], place: Callable[[Equation], str]
 ) -> Iterator[Untranslated]:
-    """All operations without a counterpart, also inside of loops and branches.
-
-    lacking: what of an equation, None for nothing
+    """All operations without a counterpart, including those in loops and branches. lacking: returns the unsupported
+    part of an equation, or None
     """
     for equation in body_of(program).eqns:
         name = equation.primitive.name
@@ -97,7 +93,7 @@ def without_counterpart(
 
 
 def unmet(equation: Equation, dtype_of: Callable[[Any], str]) -> str | None:
-    """The part of an equation with a rule that has no counterpart: a dtype, or what the rule reports; else None."""
+    """The unsupported part of an equation that has a rule: a dtype, or the reason that the rule reports; else None."""
     for var in equation.outvars:
         if hasattr(var.aval, "dtype"):
             try:

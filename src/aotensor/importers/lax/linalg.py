@@ -76,7 +76,7 @@ def _is_sorted(equation: Equation) -> str:
 
 @rule("schur", check=_is_sorted, note="in LAPACK's order; without a gradient, as in JAX")
 def _schur(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
-    """Of a real matrix the real form, which JAX makes complex by rotations where that is asked for."""
+    """The Schur form: real for a real matrix; JAX itself makes it complex by rotations on request."""
     factors = at.schur(x, "complex" if x.dtype.startswith("complex") else "real")
     return list(factors) if equation.params["compute_schur_vectors"] else [factors[0]]
 
@@ -113,7 +113,7 @@ def _eig(context: Context, equation: Equation, x: at.Variable) -> list[at.Variab
 
 @rule("triangular_solve", note="a zero on the diagonal gives nan")
 def _triangular_solve(context: Context, equation: Equation, a: at.Variable, b: at.Variable) -> at.Variable:
-    """On the right side, x·op(a) = b is op(a)ᵀ·xᵀ = bᵀ."""
+    """Solve op(a)·x = b, or x·op(a) = b as op(a)ᵀ·xᵀ = bᵀ."""
     params = equation.params
     is_left, is_transposed = bool(params["left_side"]), bool(params["transpose_a"])
     if params["conjugate_a"] and a.dtype.startswith("complex"):

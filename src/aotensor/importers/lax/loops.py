@@ -44,7 +44,7 @@ def _finals(
     step: Any, carry: list[at.Variable], rows: list[at.Variable], consts: Sequence[at.Variable], length: Extent,
     is_reversed: bool, stacked: Sequence[at.Variable],
 ) -> list[at.Variable]:  # fmt: skip
-    """The last values of what is carried: where there may be no steps, by `reduce`, which gives the first ones then."""
+    """The final carry; computed by `reduce` if there may be no steps, which then returns the initial carry."""
     if isinstance(length, int) or not carry:
         return [x[-1] for x in stacked[: len(carry)]]
     over = rows or [at.arange(length)]
@@ -66,7 +66,7 @@ def _nothing(context: Context, var: Any) -> at.Variable:
     note="a loop; one that counts (`fori_loop`) has a gradient, of another one `jax.grad` and `aot.grad` have none",
 )  # fmt: skip
 def _while(context: Context, equation: Equation, *inputs: at.Variable) -> list[at.Variable]:
-    """Steps until the condition fails behind one; none where it fails before the first."""
+    """Run steps until the condition fails after one; no step if it fails before the first."""
     params = equation.params
     first, second = int(params["cond_nconsts"]), int(params["body_nconsts"])
     for_condition, for_body = inputs[:first], inputs[first : first + second]
@@ -82,7 +82,7 @@ def _while(context: Context, equation: Equation, *inputs: at.Variable) -> list[a
         return at.any(found) if (found := pending(state)).ndim else found
 
     def step(*state: at.Variable) -> list[at.Variable]:
-        """The next state; of a batch of loops, those that are done rest."""
+        """The next state; in a batch of loops, finished ones keep their state."""
         after = context.run(params["body_jaxpr"], [*for_body, *state])
         if not body_of(params["cond_jaxpr"]).outvars[0].aval.shape:
             return after
@@ -112,7 +112,7 @@ def _while(context: Context, equation: Equation, *inputs: at.Variable) -> list[a
 
 
 def _counted(equation: Equation) -> tuple[Any, Any] | None:
-    """Counter and bound of a loop `while i < n` of integers whose steps add 1 to i and leave n as it is, else None."""
+    """Counter and bound of a loop `while i < n` over integers whose steps add 1 to i and do not change n; else None."""
     condition, body = (body_of(equation.params[key]) for key in ("cond_jaxpr", "body_jaxpr"))
     consts, state = equation.params["cond_nconsts"], condition.invars[equation.params["cond_nconsts"] :]
     inner = body.invars[equation.params["body_nconsts"] :]
@@ -139,7 +139,7 @@ def _operand(x: Any, values: Sequence[at.Variable], program: Any) -> at.Variable
 
 
 def _on_cpu(platforms: Sequence[Sequence[str] | None]) -> int:
-    """The number of the branch for this platform, or for any."""
+    """The index of the branch for CPUs, or of the default branch."""
     return next(k for k, names in enumerate(platforms) if names is None or "cpu" in names)
 
 
@@ -149,7 +149,7 @@ def _platform_index(context: Context, equation: Equation) -> at.Variable:
 
 
 def _branches(equation: Equation) -> list[Any]:
-    """The branches that may be taken: of those for platforms, that of a CPU."""
+    """The branches that may run; of branches by platform, only that for CPUs."""
     branches, platforms = equation.params["branches"], equation.params.get("branches_platforms")
     return list(branches) if platforms is None else [branches[_on_cpu(platforms)]]
 

@@ -1,4 +1,4 @@
-"""Windows that move over an array, each reduced: sums, products, extrema; and where cotangents of extrema go."""
+"""reduce_window: sums, products and extrema of moving windows; select_and_scatter_add, the gradient of extrema."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Combine = Callable[..., at.Variable]
 
 
 def _neutral(combine: Combine, dtype: str) -> Any:
-    """What changes nothing."""
+    """The neutral element of a combination."""
     if combine in (at.maximum, at.minimum):
         return bound(dtype, combine is at.minimum)
     return int(combine is at.mul)
@@ -36,9 +36,8 @@ def _neutral(combine: Combine, dtype: str) -> Any:
 def pooled(
     x: at.Variable, params: Mapping[str, Any], combine: Combine, counts: Mapping[int, Extent] | None = None
 ) -> at.Variable:
-    """Each window of x combined, in C order; elements outside x change nothing.
-
-    counts: how many windows there are by axis, where that is not all that fit in
+    """Combine the elements of each window of x, in C order; elements outside x are ignored. counts: number of windows
+    along each axis, by default all that fit
     """
     sizes = [int(n) for n in params["window_dimensions"]]
     x = padded(x, _widths(x, params), at.constant(np.asarray(_neutral(combine, x.dtype), x.dtype)))
@@ -51,24 +50,24 @@ def pooled(
 
 
 def _steps(params: Mapping[str, Any], key: str, rank: int) -> list[int]:
-    """A number per axis, 1 where they are left out."""
+    """A parameter with one number per axis; ones if it is left out."""
     return [int(n) for n in params.get(key) or [1] * rank]
 
 
 def _widths(x: at.Variable, params: Mapping[str, Any]) -> list[tuple[int, int, int]]:
-    """Padding before, behind and between the elements of x."""
+    """The padding before, after and between the elements of x, along each axis."""
     spread = _steps(params, "base_dilation", x.ndim)
     return [(int(low), int(high), n - 1) for (low, high), n in zip(params["padding"], spread, strict=True)]
 
 
 def _moved_axes(params: Mapping[str, Any]) -> list[int]:
-    """The axes along which there is more than to take each element."""
+    """The axes along which windows have more than one element, a stride or padding."""
     pairs = zip(params["window_dimensions"], params["window_strides"], strict=True)
     return [d for d, pair in enumerate(pairs) if tuple(map(int, pair)) != (1, 1)]
 
 
 def _counts(x: at.Variable, params: Mapping[str, Any]) -> dict[int, Extent]:
-    """How many windows there are along each of these axes of x, which has its padding."""
+    """The number of windows along each of these axes of the padded x."""
     sizes, strides = params["window_dimensions"], params["window_strides"]
     dilations = _steps(params, "window_dilation", x.ndim)
     return {
@@ -79,7 +78,7 @@ def _counts(x: at.Variable, params: Mapping[str, Any]) -> dict[int, Extent]:
 def window_slices(
     rank: int, params: Mapping[str, Any], counts: Mapping[int, Extent], group: Sequence[int]
 ) -> Iterator[tuple[slice, ...]]:
-    """For each element of a window, in C order, where all windows have theirs."""
+    """For each position in a window, in C order, the slices that select this position of all windows."""
     sizes, strides = params["window_dimensions"], params["window_strides"]
     dilations = _steps(params, "window_dilation", rank)
     for place in itertools.product(*(range(int(sizes[d])) for d in group)):
@@ -116,7 +115,7 @@ _COMBINED: Final[Mapping[str, Combine]] = {"add": at.add, "mul": at.mul, "max": 
 
 
 def _of_one_operation(equation: Equation) -> Combine | None:
-    """The combination that a program of two numbers is, None where it is another."""
+    """The combination that a program of two scalars computes; None for any other program."""
     body = body_of(equation.params["jaxpr"])
     if len(equation.invars) != 2 or len(body.eqns) != 1 or list(body.eqns[0].outvars) != list(body.outvars):
         return None
@@ -126,7 +125,7 @@ def _of_one_operation(equation: Equation) -> Combine | None:
 
 
 def _programs(equation: Equation) -> Iterable[Program]:
-    """The program that combines, if no operation on whole windows corresponds to it."""
+    """The program that combines two elements, if no operation on arrays corresponds to it."""
     return () if _of_one_operation(equation) is not None else programs_in(equation)
 
 
@@ -152,7 +151,7 @@ def _reduce_window(context: Context, equation: Equation, *inputs: at.Variable) -
 
 
 def _inside(x: at.Variable, widths: Sequence[tuple[int, int, int]]) -> at.Variable | None:
-    """Which elements of x with its padding are its own, None where all are."""
+    """A mask of the elements of the padded x that are not padding; None without padding."""
     has_border = any(any(width) for width in widths)
     return padded(at.ones_like(x, dtype="bool"), widths, at.constant(np.asarray(False))) if has_border else None
 
@@ -172,7 +171,7 @@ def _cannot_select(equation: Equation) -> str:
 
 
 class _Reversed:
-    """select_and_scatter_add as the pooling whose gradient it is."""
+    """select_and_scatter_add, described as the pooling whose gradient it computes."""
 
     def __init__(self, equation: Equation) -> None:
         self.params, self.primitive = equation.params, equation.primitive
@@ -181,7 +180,7 @@ class _Reversed:
 
 @rule("select_and_scatter_add", check=_cannot_select, note="of equal elements of a window the first, as JAX does")
 def _scattered(context: Context, equation: Equation, source: at.Variable, x: at.Variable) -> at.Variable:
-    """The gradient of pooling: what each window gives, goes to the element that it selects."""
+    """The gradient of pooling: add the cotangent of each window to the element that the window selects."""
     params, widths = equation.params, _widths(x, equation.params)
     wide = padded(x, widths, at.constant(np.zeros((), x.dtype)))
     inside = _inside(x, widths)
@@ -197,7 +196,9 @@ def _scattered(context: Context, equation: Equation, source: at.Variable, x: at.
 def _selected(
     x: at.Variable, inside: at.Variable | None, places: Sequence[tuple[slice, ...]], stays: Combine
 ) -> at.Variable:
-    """The number of the element that each window selects: the next one where the last does not stay."""
+    """The index of the element that each window selects: a candidate is replaced by the next one unless the comparison
+    keeps it.
+    """
     best = x[places[0]]
     chosen, is_valid = at.zeros_like(best, dtype="int32"), None if inside is None else inside[places[0]]
     for number, index in enumerate(places[1:], 1):
@@ -210,5 +211,5 @@ def _selected(
 
 
 def _inner(x: at.Variable, axis: int, low: int, high: int, inner: int) -> slice:
-    """Where the elements of x are between their padding."""
+    """The slice of the padded axis that contains the elements of x."""
     return slice(low, low + span(extent(x, axis), inner + 1), inner + 1)

@@ -1,4 +1,4 @@
-"""Sums, products, extrema and their positions; running ones along an axis."""
+"""Sums, products, extrema and their positions; cumulative sums, products and extrema along an axis."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ enter("reduce_xor", _reduced(_parity), check=_is_integer, note="of bool")
 
 
 def extremum(function: Callable[..., at.Variable], is_upper: bool) -> Convert:
-    """max or min along axes; of no elements what is below or above all."""
+    """The maximum or minimum along axes; of no elements, the least or the largest value of the dtype."""
 
     def convert(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
         axes = _axes(equation)
@@ -62,7 +62,7 @@ def extremum(function: Callable[..., at.Variable], is_upper: bool) -> Convert:
 
 
 def bound(dtype: str, is_upper: bool) -> Any:
-    """The largest number of a dtype, or the least."""
+    """The largest or the least value of a dtype."""
     if dtype == "bool":
         return is_upper
     if dtypes.is_float(dtype):
@@ -97,7 +97,7 @@ def _running(function: Callable[[at.Variable, int], at.Variable]) -> Convert:
 
 
 def _folded(step: Callable[..., at.Variable]) -> Callable[[at.Variable, int], at.Variable]:
-    """Running values of an operation, row by row."""
+    """A rule for cumulative values of an operation, computed row by row."""
 
     def run(x: at.Variable, axis: int) -> at.Variable:
         rows = at.moveaxis(x, axis, 0)

@@ -1,4 +1,4 @@
-"""scatter: copies of an array with windows at many positions replaced, increased, multiplied, or bounded."""
+"""scatter: replace windows of an array at many positions, or combine them by sums, products, minima or maxima."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _in_order(found: Windows, equation: Equation, updates: at.Variable) -> at.Va
 
 
 def _fits_nowhere(found: Windows) -> bool:
-    """Is the array known to be too small for a window, so that all are dropped?"""
+    """Is the array statically smaller than a window, so that all updates are dropped?"""
     pairs = [(found.wholes[d], found.sizes[d]) for d in found.start_axes]
     return any(isinstance(whole, int) and isinstance(size, int) and size > whole for whole, size in pairs)
 
@@ -79,7 +79,7 @@ def _put(x: at.Variable, index: tuple[at.Variable, ...], values: at.Variable) ->
 
 
 def _put_inside(found: Windows, target: at.Variable, values: at.Variable) -> at.Variable:
-    """What lies outside goes to further rows, which are cut off again."""
+    """Scatter into an array with extra rows that receive updates out of bounds, and remove these rows again."""
     first = found.start_axes[0]
     place, whole, size = found.indexed.index(first), found.wholes[first], found.sizes[first]
     further = [size if d == first else found.wholes[d] for d in (*found.indexed, *found.slices)]
@@ -119,7 +119,9 @@ def _is_single(equation: Equation) -> bool:
 def _scatter_mul(
     context: Context, equation: Equation, x: at.Variable, starts: at.Variable, updates: at.Variable
 ) -> at.Variable:
-    """The updates put into ones, times x; where windows overlap, all products one after the other."""
+    """x times an array of ones with the updates inserted; if windows may overlap, multiply by one update after the
+    other.
+    """
     if _is_single(equation):
         return x * _scatter(context, equation, at.ones_like(x), starts, updates)
     return _combined(at.mul, 1, context, equation, x, starts, updates)
@@ -143,7 +145,7 @@ def _combined(
 
 
 def _bounded(combine: Callable[..., at.Variable], is_upper: bool) -> Callable[..., at.Variable]:
-    """The bound of each element and its updates."""
+    """The maximum or minimum of each element and its updates."""
 
     def convert(
         context: Context, equation: Equation, x: at.Variable, starts: at.Variable, updates: at.Variable
@@ -154,7 +156,7 @@ def _bounded(combine: Callable[..., at.Variable], is_upper: bool) -> Callable[..
 
 
 def _extreme(dtype: str, is_upper: bool) -> Any:
-    """What no update goes beyond: the least value for maxima, the largest for minima."""
+    """The neutral element: the least value of the dtype for maxima, the largest for minima."""
     if dtype == "bool":
         return not is_upper
     if dtypes.is_float(dtype):

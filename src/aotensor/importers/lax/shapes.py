@@ -1,4 +1,4 @@
-"""What moves, repeats and joins elements, and what makes arrays of nothing."""
+"""Operations on shapes: transpose, reshape, broadcast, concatenate, slice, pad; and those that create arrays."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _pad(context: Context, equation: Equation, x: at.Variable, value: at.Variabl
 
 
 def padded(x: at.Variable, widths: Sequence[tuple[int, int, int]], value: at.Variable) -> at.Variable:
-    """x with copies of a number around its elements.   widths: before, behind and between; negative ones cut off"""
+    """x padded with a value. widths: before, after and between elements, along each axis; negative widths crop"""
     if not any(map(any, widths)):
         return x
     shape = [_wide(extent(x, axis), *one) for axis, one in enumerate(widths)]
@@ -122,7 +122,7 @@ def padded(x: at.Variable, widths: Sequence[tuple[int, int, int]], value: at.Var
 
 
 def _wide(count: Extent, low: int, high: int, inner: int) -> Extent:
-    """How many elements there are behind padding."""
+    """The extent after padding."""
     if inner:
         count = (
             max(count - 1, 0) * inner + count if isinstance(count, int) else at.maximum(count - 1, 0) * inner + count
@@ -131,19 +131,19 @@ def _wide(count: Extent, low: int, high: int, inner: int) -> Extent:
 
 
 def span(count: Extent, step: int) -> Extent:
-    """From the first of `count` elements to behind the last one, which are `step` apart; 0 where there are none."""
+    """The extent of `count` elements at distance `step`: (count − 1)·step + 1, or 0 without elements."""
     found = (count - 1) * step + 1
     return max(found, 0) if isinstance(found, int) else at.maximum(found, 0)
 
 
 def extent(x: at.Variable, axis: int) -> Extent:
-    """The extent of x along an axis, a number where it is known."""
+    """The extent of x along an axis: a number if it is static, else a scalar."""
     known = x.static_shape[axis]
     return at.shape_i(x, axis) if known is None else known
 
 
 def _cut(x: at.Variable, axis: int, low: int, high: int, step: int) -> tuple[at.Variable, int]:
-    """x without what negative widths cut off, and the position of its first element; elements are `step` apart."""
+    """x cropped by negative widths, and the position of its first element; elements are at distance `step`."""
     before, after = (-(width // step) if width < 0 else 0 for width in (low, high))
     if before or after:
         x = x[(*[slice(None)] * axis, slice(before, extent(x, axis) - after))]
@@ -151,7 +151,7 @@ def _cut(x: at.Variable, axis: int, low: int, high: int, step: int) -> tuple[at.
 
 
 def bordered(x: at.Variable, pairs: Sequence[Sequence[Extent]], value: at.Variable) -> at.Variable:
-    """x between blocks of `value`, so wide: a width that turns out to be negative is an error at run time."""
+    """x between blocks of `value` of these widths; a negative width is an error at run time."""
     for axis, widths in enumerate(pairs):
         if not any(isinstance(width, at.Variable) or width for width in widths):
             continue

@@ -24,7 +24,7 @@ def _sort(context: Context, equation: Equation, *xs: at.Variable) -> list[at.Var
 
 
 def _as_numbers(function: object, x: at.Variable, axis: int) -> at.Variable:
-    """sort or argsort, of bool by way of integers."""
+    """Apply sort or argsort; bool elements are sorted as integers."""
     assert callable(function)
     found: at.Variable = function(at.cast(x, "int8") if x.dtype == "bool" else x, axis=axis)
     return found

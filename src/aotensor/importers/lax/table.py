@@ -1,6 +1,5 @@
-"""The table of primitives of XLA, by the names of `jax.lax`: what each rule is given, and how it gets into the table.
-
-A rule knows no framework: a program is anything with the attributes of a jaxpr, whoever has read it.
+"""The table of rules for XLA's primitives, by the names of `jax.lax`, and the types that rules use. Rules do not depend
+on a framework: a program is any object with the attributes of a jaxpr.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ Program: TypeAlias = Any
 
 
 class Context(Protocol):
-    """What a rule may ask of the import that it is a part of."""
+    """The services of an importer that rules may use."""
 
     def extent(self, dim: Any) -> Extent:
-        """An extent as the framework has it, which may be an expression of symbolic dims."""
+        """Translate an extent of the framework, which may be an expression of symbolic dims."""
         ...
 
     def extents(self, dims: Sequence[Any]) -> list[Extent]: ...
@@ -67,12 +66,12 @@ Check: TypeAlias = Callable[[Equation], str]
 
 
 def is_literal(x: Any) -> bool:
-    """Is this operand of an equation a number?"""
+    """Is this operand of an equation a literal?"""
     return hasattr(x, "val")
 
 
 def body_of(program: Program) -> Any:
-    """The program with the equations."""
+    """The inner program of a closed jaxpr, or the program itself."""
     return program.jaxpr if hasattr(program, "consts") else program
 
 
@@ -88,8 +87,8 @@ def programs_in(equation: Equation) -> Iterable[Program]:
 class Rule:
     """How a primitive is imported.
 
-    note: what the documentation says about it. takes_keys: it hands on keys of random numbers as they are.
-    inner: the programs that it runs, all that the equation has by default.
+    note: a remark for the documentation. takes_keys: it passes keys of random numbers through. inner: the programs that
+    it runs, by default all of the equation.
     """
 
     convert: Convert
@@ -104,12 +103,12 @@ RULES: Final[dict[str, Rule]] = {}
 
 
 def enter(name: str, convert: Convert, **options: Any) -> None:
-    """Import a primitive by a function.   options: those of `Rule`"""
+    """Register a rule for a primitive. options: fields of `Rule`"""
     RULES[name] = Rule(convert, **options)
 
 
 def rule(*names: str, **options: Any) -> Callable[[F], F]:
-    """A decorator: the function imports these primitives.   options: those of `Rule`"""
+    """A decorator that registers a function as the rule of these primitives. options: fields of `Rule`"""
 
     def entered(convert: F) -> F:
         for name in names:
@@ -120,7 +119,7 @@ def rule(*names: str, **options: Any) -> Callable[[F], F]:
 
 
 def enter_functions(table: dict[str, Callable[..., Variable]]) -> None:
-    """Primitives that are functions of their operands alone."""
+    """Register rules for primitives without parameters: functions of their operands."""
     for name, function in table.items():
         RULES[name] = Rule(_ignoring_equation(function))
 

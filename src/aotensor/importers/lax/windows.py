@@ -1,4 +1,4 @@
-"""Windows of fixed extents at positions that are computed, or known already: dynamic_slice, dynamic_update_slice."""
+"""Windows of fixed extents at computed or constant positions: dynamic_slice, dynamic_update_slice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LARGEST: Final = 1 << 16
 
 
 def known_value(x: at.Variable) -> NDArray[Any] | None:
-    """The value of an integer or bool that is made of constants by few ops, else None."""
+    """The value of an integer or bool that is computed from constants by a few ops; else None."""
     if dtypes.is_inexact(x.dtype) or not _is_known(x, _DEEPEST):
         return None
     return x.eval()
@@ -36,7 +36,9 @@ def _is_known(x: at.Variable, depth: int) -> bool:
 def window(
     x: at.Variable, starts: Sequence[at.Variable | int], wholes: Sequence[Extent], sizes: Sequence[Extent]
 ) -> tuple[slice, ...]:
-    """The entries of a window that is moved inside of x, as XLA does.   wholes: the extents of x"""
+    """The index entries of a window, whose start is clamped so that the window lies inside x, as in XLA. wholes: the
+    extents of x
+    """
     return tuple(_entry(*parts) for parts in zip(starts, wholes, sizes, strict=True))
 
 
@@ -48,7 +50,7 @@ def _entry(start: at.Variable | int, whole: Extent, size: Extent) -> slice:
 
 
 def inside(start: at.Variable | int, last: Extent) -> Extent:
-    """`start` within 0 … last, as a number where both are known."""
+    """`start` clamped to 0 … last; a number if both are known."""
     known = start if isinstance(start, int) else known_value(start)
     if known is not None and isinstance(last, int):
         return min(max(int(known), 0), last)

@@ -45,16 +45,15 @@ _LONGEST: Final = 64
 class Refused(UnsupportedError, unittest.SkipTest):
     """A model that aotensor cannot compile; ONNX's test suite counts it as skipped.
 
-    operations: those without counterpart, each with its reason and node.
+    operations: the unsupported ones, each with its reason and node.
     """
 
     operations: Sequence[Untranslated] = ()
 
 
 class AotensorRep(BackendRep):  # type: ignore[misc]  # onnx is not typed where it is not installed
-    """A model that is ready to run.   function: its Function, None where it depends on values of inputs
-
-    Some operators need values when the model is read, such as the axes of a reduction. Where inputs give them, a
+    """A model that is ready to run. function: its Function, None if values of inputs are needed to build it Some
+    operators need values when the model is imported, such as the axes of a reduction. Where inputs give them, a
     library is made for each combination of values that `run` receives.
     """
 
@@ -108,7 +107,10 @@ class AotensorRep(BackendRep):  # type: ignore[misc]  # onnx is not typed where 
         return [numpy_helper.to_array(x) if isinstance(x, onnx.TensorProto) else x for x in inputs]
 
     def specialised(self, inputs: Sequence[Any]) -> tuple[aot.Function, list[Any]]:
-        """The Function for these inputs, and its arguments: those whose values it does not hold.   Raises: Refused"""
+        """The Function for these inputs, and its arguments: the inputs whose values are not constants in it.
+
+        Raises: Refused
+        """
         if self.function is not None:
             return self.function, list(inputs)
         pairs = list(zip(self._inputs, inputs, strict=True))
@@ -127,11 +129,11 @@ class AotensorRep(BackendRep):  # type: ignore[misc]  # onnx is not typed where 
 
 
 class AotensorBackend(Backend):  # type: ignore[misc]
-    """The backend as a class, as `onnx.backend.test.BackendTest` wants it."""
+    """The backend as a class, for `onnx.backend.test.BackendTest`."""
 
     @classmethod
     def is_compatible(cls, model: Any, device: str = "CPU", **kwargs: Any) -> bool:
-        """Can the model be compiled, as far as that follows without values of its inputs?"""
+        """Can the model be compiled, as far as this is known without values of its inputs?"""
         try:
             cls.prepare(model, device, **kwargs)
         except Refused:
@@ -140,7 +142,7 @@ class AotensorBackend(Backend):  # type: ignore[misc]
 
     @classmethod
     def prepare(cls, model: Any, device: str = "CPU", *, evaluate: str = "compiled", **kwargs: Any) -> AotensorRep:
-        """The model, ready to run.   device: CPU. evaluate: by "compiled" code, or by the "reference"
+        """Import and compile a model. device: "CPU". evaluate: "compiled" code, or the "reference"
 
         Raises: Refused for a model that aotensor cannot compile, and another device; onnx's ValidationError for one
         that is not valid; OptionError for options that there are not.
@@ -154,7 +156,7 @@ class AotensorBackend(Backend):  # type: ignore[misc]
 
     @classmethod
     def run_model(cls, model: Any, inputs: Any, device: str = "CPU", **kwargs: Any) -> Any:
-        """The outputs of a model: `prepare(model).run(inputs)`.   Raises: as both"""
+        """Run a model: `prepare(model).run(inputs)`.   Raises: as both"""
         return cls.prepare(model, device, **kwargs).run(inputs)
 
     @classmethod
@@ -168,7 +170,7 @@ class AotensorBackend(Backend):  # type: ignore[misc]
         opset_version: int | None = None,
         **kwargs: Any,
     ) -> Any:
-        """The outputs of one node, of the standard operators' newest version unless `opset_version` says which.
+        """Run one node, by the newest version of the standard operators unless `opset_version` is given.
 
         inputs: in the node's order, without those that it leaves out, or by name. outputs_info: dtypes and shapes,
         which follow from the node and are not needed.
@@ -209,7 +211,7 @@ class AotensorBackend(Backend):  # type: ignore[misc]
 
 
 def _check_opsets(model: Any) -> None:
-    """Raises: Refused for a model of an opset that is not read"""
+    """Raises: Refused for a model of an unsupported opset"""
     version = opsets_of(model).get("", OLDEST)
     if version < OLDEST:
         raise Refused(f"its operators are of opset {version}, and {OLDEST} is the oldest that is read")
@@ -223,7 +225,9 @@ def _refused(error: UnsupportedError) -> Refused:
 
 
 def _may_be_embedded(item: Any) -> bool:
-    """Can an input be something that a rule must know: short integers, one number, scales or a region of Resize?"""
+    """May a rule need the values of this input at import? So it is for short integer vectors, scalars, and scales or
+    regions of Resize.
+    """
     tensor = item.type.tensor_type
     if item.type.WhichOneof("value") != "tensor_type":
         return False

@@ -1,4 +1,4 @@
-"""Operators of onnxruntime that its own tools write into models: their inputs and attributes, as onnx records its own.
+"""Schemas of onnxruntime's own operators (domain com.microsoft) that its tools write into models.
 
 Source: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 """
@@ -19,7 +19,7 @@ _BYTES: Final = frozenset({"tensor(int8)", "tensor(uint8)"})
 
 @dataclass(frozen=True)
 class Formal:
-    """An input, in the words of `onnx.defs.OpSchema.FormalParameter`."""
+    """An input, with the attributes of `onnx.defs.OpSchema.FormalParameter`."""
 
     name: str
     types: Collection[str]
@@ -72,5 +72,5 @@ def _lstm() -> Contributed:
 
 
 def contributed(op: str, domain: str) -> Contributed | None:
-    """The record of an operator, None where there is none."""
+    """The schema of an operator; None for an unknown one."""
     return _lstm() if (domain, op) == ("com.microsoft", "DynamicQuantizeLSTM") else None

@@ -1,6 +1,6 @@
 """Track integers that ONNX graphs compute from extents: Shape → Gather → Mul → Concat → Reshape.
 
-Such vectors are followed entry by entry, as numbers where they are known and scalars where they are not, so that
+The entries of such vectors are tracked, as numbers if they are static and as scalars if not, so that
 Reshape, Expand and Slice find the dims that a model names.
 """
 
@@ -33,7 +33,7 @@ class Extents:
         self._named: dict[str, Any] = {}
 
     def extent(self, x: Any, axis: int) -> Any:
-        """A number, or a scalar that is the same for all tensors with a dim of that name."""
+        """An extent of x: a number, or a scalar variable shared by all tensors with a dim of that name."""
         if axis >= x.type.ndim:
             raise GraphValueError(f"a tensor of rank {x.type.ndim}, where one with an axis {axis} is expected")
         dim = x.type.shape[axis]
@@ -44,7 +44,7 @@ class Extents:
         return self._named.setdefault(dim, x.shape[axis])
 
     def entries(self, x: Any) -> Entries | None:
-        """The integers of a tensor, if they are few and constant or made of extents."""
+        """The integers of a tensor if they are few and are constants or computed from extents; else None."""
         if x in self._entries:
             return self._entries[x]
         if isinstance(x, at.Constant) and x.data.size <= _LONGEST and x.data.dtype.kind in "iub":
@@ -52,7 +52,7 @@ class Extents:
         return None
 
     def tensor(self, entries: Entries, dtype: str = "int64") -> Any:
-        """The tensor of such entries, which are followed from now on."""
+        """Create the tensor of such entries, and track it."""
         flat = list(entries.ravel())
         if all(isinstance(i, int) for i in flat):
             return at.constant(np.array(flat, dtype).reshape(entries.shape))
@@ -62,7 +62,7 @@ class Extents:
         return x
 
     def follow(self, node: Node) -> Any | None:
-        """The result of a node that rearranges or combines extents, None for any other."""
+        """The result of a node that rearranges or combines tracked extents; None for any other node."""
         rule = _RULES.get(node.op)
         if rule is None or node.domain or not any(x is not None and x in self._entries for x in node.inputs):
             return None
@@ -80,7 +80,7 @@ class Extents:
 
 
 def objects(flat: list[Any], shape: tuple[int, ...]) -> Entries:
-    """An object array whose elements are not expanded as sequences."""
+    """An object array of this shape; elements that are sequences are stored as they are."""
     found = np.empty(len(flat), object)
     for position, item in enumerate(flat):
         found[position] = item
@@ -131,7 +131,7 @@ def _concat(node: Node, *parts: Entries) -> Entries | None:
 
 
 def _flat(node: Node, x: Entries, *_: Entries | None) -> Entries | None:
-    """Unsqueeze of a scalar, Squeeze of one entry, Reshape to either: their ranks say all."""
+    """The result of Unsqueeze of a scalar, Squeeze of one entry, or Reshape to one of these."""
     if x.size != 1:
         return None
     if node.op == "Unsqueeze":

@@ -1,4 +1,4 @@
-"""A checked ONNX model as a Function: inputs are arguments, initializers are constants, outputs have names."""
+"""Build a Function from a checked ONNX model: initializers become constants, and outputs a dict by name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def from_onnx(
     shapes: Mapping[str, Sequence[int | str | None]] | None = None,
     trainable: str | Sequence[str] = (),
 ) -> aot.Function:
-    """The Function of an ONNX model, which gives a dict of its outputs by name. Nothing of the file is executed.
+    """Import an ONNX model as a Function that returns a dict of its outputs by name. Nothing in the file is executed.
 
     path: a file with operators of opset 7 or later. Data outside of the file are read from its folder, or below, only.
     name: of the function, by default the file's as an identifier, else the graph's.
@@ -102,13 +102,13 @@ def function_of(
 
 @dataclass(frozen=True)
 class Fixed:
-    """Extents that the caller of an importer fixes.   dims: by name. shapes: by input, None where it stays open"""
+    """Extents that the user fixes at import. dims: by name. shapes: by input, None for an axis that stays dynamic"""
 
     dims: Mapping[str, int]
     shapes: Mapping[str, Sequence[int | str | None]]
 
     def check(self, inputs: Sequence[Any]) -> None:
-        """Raises: OptionError for a dim or an input that the model has not, or an extent that is negative"""
+        """Raises: OptionError for an unknown dim or input, or a negative extent"""
         names = [item.name for item in inputs]
         known = {d.dim_param for item in inputs for d in item.type.tensor_type.shape.dim if d.dim_param}
         for name, n in self.dims.items():
@@ -124,7 +124,7 @@ class Fixed:
                 raise OptionError(f"input {name!r} cannot have the shape {tuple(shape)}")
 
     def spread(self, inputs: Sequence[Any]) -> Fixed:
-        """The same extents, with a number for one axis applied to all axes of that name."""
+        """These extents, with a number given for one axis applied to all axes of the same name."""
         dims = dict(self.dims)
         for item in inputs:
             for dim, n in zip(item.type.tensor_type.shape.dim, self.shapes.get(item.name, ()), strict=False):
@@ -133,7 +133,7 @@ class Fixed:
         return Fixed(dims, self.shapes)
 
     def of(self, item: Any) -> list[int | str | None]:
-        """The shape of an input.   Raises: OptionError for another rank or extent than the model's"""
+        """The shape of an input with fixed extents.   Raises: OptionError if rank or extents contradict the model"""
         what, declared = f"input {item.name!r}", list(item.type.tensor_type.shape.dim)
         named = [self.dims.get(dim.dim_param, _dim(dim)) for dim in declared]
         wanted = self.shapes.get(item.name)
@@ -148,7 +148,7 @@ class Fixed:
 
 
 def _symbol(item: Any, fixed: Fixed) -> Any:
-    """The argument for an input.   Raises: UnsupportedError, GraphTypeError if it is not a tensor of known rank"""
+    """The symbol for an input.   Raises: UnsupportedError, GraphTypeError if it is not a tensor of known rank"""
     what = f"input {item.name!r}"
     kind = item.type.WhichOneof("value")
     if kind != "tensor_type":
@@ -163,7 +163,9 @@ def _symbol(item: Any, fixed: Fixed) -> Any:
 
 
 def _dim(dim: Any) -> int | str | None:
-    """A number, a name that is an identifier, or None: exporters write an extent that is not known as -1 or ?, too."""
+    """Convert a dim: a number, a name that is an identifier, or None for an unknown extent, which exporters also write
+    as -1 or ?.
+    """
     kind = dim.WhichOneof("value")
     if dim.dim_param == "-1":
         return None

@@ -54,7 +54,7 @@ def parsed(content: bytes, what: str) -> Any:
 
 
 def _is_text(message: Any) -> bool:
-    """Are all strings in UTF-8? Others come as bytes."""
+    """Are all strings valid UTF-8? protobuf returns other strings as bytes."""
     for field, value in message.ListFields():
         if field.cpp_type == field.CPPTYPE_MESSAGE:
             if not all(map(_is_text, [value] if isinstance(value, Message) else value)):

@@ -1,4 +1,4 @@
-"""A node of an ONNX graph for rules: attributes with defaults, inputs, and their known values."""
+"""A node of an ONNX graph, for rules: its attributes with defaults, its inputs, and their static values."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _FIELDS: Final = {
 
 
 class Unsuited(Exception):
-    """Raised by a rule for a node that has no counterpart; its text is the reason."""
+    """Raised by a rule for a node that it cannot translate; the text is the reason."""
 
 
 def attribute_value(proto: Any) -> Any:
-    """A Python value of an attribute: text is `str`, several are a list; None for a kind that we do not read."""
+    """Convert an attribute to a Python value: text to `str`, repeated values to a list, an unsupported kind to None."""
     name = _FIELDS.get(proto.type)
     if name is None:
         return None
@@ -41,7 +41,7 @@ def attribute_value(proto: Any) -> Any:
 
 @dataclass
 class Node:
-    """inputs: None for one that is left out. since: the version of the operator's rules. place: for errors."""
+    """A node. inputs: None for one that is left out. since: version of the operator. place: for errors."""
 
     op: str
     domain: str
@@ -54,7 +54,7 @@ class Node:
     formal: Sequence[str] = ()
 
     def __getitem__(self, name: str) -> Any:
-        """An attribute, its default where it is left out, None where it has none."""
+        """The value of an attribute: its default if it is left out, None if it has no default."""
         return self.attributes.get(name)
 
     @property
@@ -71,7 +71,7 @@ class Node:
         return self.formal[min(position, len(self.formal) - 1)] if self.formal else str(position)
 
     def static(self, position: int) -> np.ndarray[Any, Any] | None:
-        """The value of an input, None if it is left out.   Raises: Unsuited where it is known at run time only"""
+        """The static value of an input; None if it is left out.   Raises: Unsuited if it is only known at run time"""
         x = self.inputs[position] if position < len(self.inputs) else None
         if x is None:
             return None
@@ -80,26 +80,32 @@ class Node:
         raise Unsuited(f"its input {self.formal_name(position)} must be known when the model is read")
 
     def ints(self, position: int) -> list[int] | None:
-        """The integers of an input, None if it is left out.   Raises: Unsuited where they are known at run time only"""
+        """The static integers of an input; None if it is left out.
+
+        Raises: Unsuited if they are only known at run time
+        """
         found = self.static(position)
         return None if found is None else [int(i) for i in found.ravel()]
 
     def axes(self, attribute: str = "axes", position: int = 1) -> list[int] | None:
-        """Axes that are an attribute or, in later versions, an input."""
+        """Axes, which are an attribute or, in later versions, an input."""
         found = self[attribute]
         return list(found) if found is not None else self.ints(position)
 
     def entries(self, position: int) -> list[Any]:
-        """Integers of an input, each a number or a scalar that follows from extents.   Raises: Unsuited for others"""
+        """The integers of an input, each a number or a scalar computed from extents.
+
+        Raises: Unsuited for other values
+        """
         found = self.walk.extents.entries(self.inputs[position])
         if found is None:
             raise Unsuited(f"its input {self.formal_name(position)} is neither constant nor made of extents")
         return list(found.ravel())
 
     def numbers(self, position: int) -> list[Any]:
-        """Integers of an input, each a number or a scalar, which may be of run time.
+        """The integers of an input, each a number or a scalar of any origin.
 
-        Raises: Unsuited where it is not known how many there are
+        Raises: Unsuited if their count is not static
         """
         x = self.inputs[position]
         if self.walk.extents.entries(x) is None and x.type.ndim == 1 and isinstance(count := x.type.shape[0], int):
@@ -107,28 +113,28 @@ class Node:
         return self.entries(position)
 
     def axis(self, rank: int, name: str = "axis") -> int:
-        """The attribute `axis`, from 0.   Raises: GraphValueError outside of the rank"""
+        """The attribute `axis`, non-negative. Raises: GraphValueError if it is out of range"""
         return self.checked_axis(int(self[name]), rank)
 
     def checked_axis(self, axis: int, rank: int) -> int:
-        """An axis from 0.   Raises: GraphValueError outside of the rank"""
+        """An axis as a non-negative number.   Raises: GraphValueError if it is out of range"""
         if not -rank <= axis < max(rank, 1):
             raise GraphValueError(f"axis {axis} of a tensor of rank {rank}")
         return axis % rank if rank else 0
 
     def extent(self, x: Any, axis: int) -> Any:
-        """The extent of an axis: a number where it is known, else a scalar."""
+        """The extent of an axis: a number if it is static, else a scalar."""
         return self.walk.extents.extent(x, axis)
 
     def shape(self, x: Any) -> list[Any]:
-        """All extents of a tensor: numbers where they are known, else scalars."""
+        """All extents of a tensor: numbers if they are static, else scalars."""
         return [self.extent(x, i) for i in range(x.type.ndim)]
 
 
 def attributes_of(proto: Any, schema: Any, given: Mapping[str, Any], later: Any = None) -> dict[str, Any]:
     """Attributes of a node by name, with the defaults of the standard.
 
-    given: attributes of the function that the node is part of, which its own refer to. later: the record of a later
+    given: attributes of the function that the node is part of, which its own refer to. later: the schema of a later
     version of the operator, for defaults of attributes that this version has not yet.
 
     Raises: GraphTypeError, GraphValueError for attributes of another kind, or that are missing.

@@ -1,6 +1,6 @@
 """Rewrite nodes of opsets 7 to 12 in the form of opset 13: attributes become inputs, operators get new names.
 
-What else an operator meant before, its rule knows by `Node.since`.
+Other differences between versions are handled by the operator's rule, which reads `Node.since`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ _UNBOUNDED: Final = 3.4028234e38
 
 
 def renewed(node: Node) -> Node:
-    """The node as opset 13 writes it.   Raises: Unsuited, GraphValueError for forms that it has not"""
+    """Rewrite a node in the form of opset 13.
+
+    Raises: Unsuited, GraphValueError for forms that opset 13 cannot express
+    """
     before, change = _FORMS.get(node.op, (0, _same)) if not node.domain else (0, _same)
     return change(node) if node.since < before else node
 
@@ -67,7 +70,7 @@ def _scattered(node: Node) -> Node:
 
 
 def _resized(node: Node) -> Node:
-    """Upsample and Resize: scales, between coordinates that begin at 0
+    """Rewrite Upsample and Resize: scales, with asymmetric coordinates
 
     Raises: Unsuited for nearest elements that lie between two of them where there are fewer: the standard has no rule
     """

@@ -18,7 +18,10 @@ _EXTERNAL: Final = onnx.TensorProto.EXTERNAL
 
 
 def dtype_of(element: int, what: str) -> str:
-    """The dtype of a number of `TensorProto.DataType`.   Raises: UnsupportedError with `what` where we have none"""
+    """Convert a value of `TensorProto.DataType` to a dtype.
+
+    Raises: UnsupportedError with `what` for an unsupported one
+    """
     try:
         name = str(onnx.TensorProto.DataType.Name(element))
     except ValueError:
@@ -34,7 +37,7 @@ def dtype_of(element: int, what: str) -> str:
 
 
 def element_of(dtype: str) -> int:
-    """The number of `TensorProto.DataType` of one of our dtypes."""
+    """Convert a dtype to a value of `TensorProto.DataType`."""
     return int(onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
@@ -62,7 +65,7 @@ def array_of(tensor: Any, folder: Path | None, what: str) -> np.ndarray[Any, Any
 def _external(
     tensor: Any, dtype: np.dtype[Any], extents: tuple[int, ...], folder: Path | None, what: str
 ) -> np.ndarray[Any, Any]:
-    """Data of another file, which lies in the folder of the model or below, links followed."""
+    """Read external data from a file, which must be in the folder of the model or below, after following links."""
     entries = {item.key: item.value for item in tensor.external_data}
     location = entries.get("location", "")
     if folder is None:

@@ -1,4 +1,4 @@
-"""Initializers of an ONNX model that stay variables: shared variables with the values of the file."""
+"""Trainable initializers of an ONNX model: shared variables with the values of the file."""
 
 from __future__ import annotations
 

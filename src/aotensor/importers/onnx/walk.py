@@ -1,4 +1,4 @@
-"""The nodes of an ONNX graph, in their order, as a graph of ours."""
+"""Translate the nodes of an ONNX graph, in order, to a graph of aotensor."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _GRAPHS: Final = ("If", "Loop", "Scan")
 
 
 class Lost:
-    """In place of a tensor whose operator has no counterpart: the walk goes on, to find all of them."""
+    """A placeholder for the result of an unsupported operator, so that the walk continues and finds all of them."""
 
 
 @dataclass
 class Scope:
-    """Names of tensors, with those of the graph around; versions of operators, and attributes of a function."""
+    """Tensors by name, including those of outer graphs; opset versions, and attributes of a function."""
 
     name: str
     opsets: Mapping[str, int]
@@ -51,7 +51,7 @@ class Scope:
     depth: int = 0
 
     def find(self, name: str) -> Any:
-        """The tensor of a name, None if there is none."""
+        """The tensor of this name; None if it is undefined."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.values:
@@ -61,7 +61,7 @@ class Scope:
 
 
 class Walk:
-    """From nodes to tensors.   functions: those of the model, by domain and name; folder: of external data"""
+    """A translation of nodes to tensors. functions: of the model, by domain and name; folder: of external data"""
 
     def __init__(self, functions: Iterable[Any], folder: Path | None) -> None:
         self.functions = {(item.domain, item.name): item for item in functions}
@@ -70,7 +70,7 @@ class Walk:
         self.missing: list[Untranslated] = []
 
     def graph(self, proto: Any, scope: Scope, inputs: Sequence[Any] = ()) -> list[Any]:
-        """The outputs of a graph, behind its initializers and nodes.   inputs: those of a subgraph
+        """Translate the initializers and nodes of a graph; returns its outputs. inputs: those of a subgraph
 
         Raises: GraphValueError and GraphTypeError with the node's name, for what does not fit.
         """
@@ -89,14 +89,14 @@ class Walk:
         return self.outputs([item.name for item in proto.output], scope)
 
     def outputs(self, names: Sequence[str], scope: Scope) -> list[Any]:
-        """The tensors of these names.   Raises: GraphValueError for one that nothing gives"""
+        """The tensors of these names.   Raises: GraphValueError for an undefined one"""
         found = [scope.find(name) for name in names]
         if None in found:
             raise GraphValueError(f"graph {scope.name!r}: nothing gives its output {names[found.index(None)]!r}")
         return found
 
     def nodes(self, protos: Sequence[Any], scope: Scope) -> None:
-        """Put what the nodes give into the scope.   Raises: as `graph`"""
+        """Translate nodes, and add their outputs to the scope.   Raises: as `graph`"""
         given = {name: number for number, proto in enumerate(protos) for name in proto.output if name}
         for number, proto in enumerate(protos):
             where = f"node {proto.name!r}" if proto.name else "a node without a name"
@@ -161,7 +161,7 @@ class Walk:
         opsets: Mapping[str, int],
         names: Sequence[str],
     ) -> Sequence[Any]:
-        """What a function gives for a node that calls it: its own nodes, in a scope of their own."""
+        """Translate a node that calls a function: the function's nodes, in a new scope."""
         check_opsets(opsets, f"function {body.name}")
         inner = Scope(f"{scope.name}/{body.name}", opsets, attributes=attributes, depth=scope.depth + 1)
         if inner.depth > _DEEPEST:
@@ -173,7 +173,10 @@ class Walk:
         return [next(found) if own else None for own in wanted]
 
     def subgraph(self, proto: Any, inputs: Sequence[Any], scope: Scope) -> list[Any]:
-        """The outputs of a graph that is an attribute of a node.   Raises: Unsuited where one has no counterpart"""
+        """Translate a graph that is an attribute of a node.
+
+        Raises: Unsuited if one of its operators cannot be translated
+        """
         name = f"{scope.name}/{proto.name}"
         inner = Scope(name, scope.opsets, scope, scope.attributes, depth=scope.depth + 1)
         found = self.graph(proto, inner, inputs)
@@ -186,7 +189,7 @@ class Walk:
         return lost
 
     def _folded(self, node: Node, results: Sequence[Any]) -> Sequence[Any]:
-        """Results of constants as constants, where that does not make them much larger."""
+        """Evaluate nodes of constants to constants, unless results are much larger than inputs."""
         inputs = [x for x in node.inputs if x is not None]
         if not inputs or not all(isinstance(x, at.Constant) for x in inputs):
             return results
@@ -198,7 +201,7 @@ class Walk:
 
 
 def _located(proto: Any, number: int, scope: Scope) -> AbstractContextManager[None]:
-    """What a node of the model makes counts as made there: `dense:3` in remarks, by its name and number."""
+    """Within: new nodes get the place of a node of the model, by its name and number: `dense:3` in remarks."""
     if scope.depth:
         return nullcontext()
     return made_at(Site((proto.name or proto.op_type).strip("/").replace("/", "."), number + 1))
@@ -225,7 +228,7 @@ def _with_place(error: AotensorError, op: str, place: str) -> AotensorError:
 
 
 def _schema(op: str, domain: str, opsets: Mapping[str, int]) -> Any | None:
-    """The standard's record of an operator in the model's version, None where there is none."""
+    """The schema of an operator in the model's opset; None for an unknown one."""
     version = opsets.get(domain)
     if version is None or version < 1 or version > 2**31 - 1:
         return None
@@ -236,7 +239,7 @@ def _schema(op: str, domain: str, opsets: Mapping[str, int]) -> Any | None:
 
 
 def _is_gone(schema: Any, domain: str) -> bool:
-    """True for an operator that was removed; one that has a new form is deprecated in the old one too."""
+    """Was the operator removed? A deprecated schema may also have a newer version."""
     return bool(schema.deprecated and onnx.defs.get_schema(schema.name, domain=domain).deprecated)
 
 
@@ -255,7 +258,7 @@ def _check_counts(proto: Any, schema: Any) -> None:
 
 
 def _check_types(inputs: Sequence[Any], schema: Any) -> None:
-    """Raises: GraphTypeError for dtypes that the operator does not take, or that differ where they must not"""
+    """Raises: GraphTypeError for dtypes that the operator does not accept, or that must be equal and differ"""
     found: dict[str, str] = {}
     for position, x in enumerate(inputs):
         formal = schema.inputs[min(position, len(schema.inputs) - 1)]
@@ -269,7 +272,7 @@ def _check_types(inputs: Sequence[Any], schema: Any) -> None:
 
 
 def _body(proto: Any, schema: Any, inputs: Sequence[Any], scope: Scope) -> tuple[Any, dict[str, int]]:
-    """The standard's own function for an operator, which may depend on types and attributes."""
+    """The standard's function body of an operator, which may depend on types and attributes."""
     version = scope.opsets[schema.domain]
     standard = scope.opsets.get("", onnx.defs.onnx_opset_version())
     plain = onnx.NodeProto()
@@ -296,7 +299,7 @@ def _newest(versions: Sequence[int], version: int) -> int:
 
 
 def _type(x: Any) -> bytes:
-    """The TypeProto of one of our tensors; empty for an input that is left out."""
+    """The TypeProto of a tensor variable; empty for an input that is left out."""
     if x is None:
         return b""
     shape = [n if isinstance(n, int) else None for n in x.type.shape]

@@ -1,4 +1,4 @@
-"""Programs written with PyTensor, compiled ahead of time.
+"""Import programs written with PyTensor, to compile them ahead of time.
 
 from aotensor.importers.pytensor import from_pytensor, function
 

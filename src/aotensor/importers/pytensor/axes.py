@@ -1,4 +1,4 @@
-"""Ops along an axis that is computed: a branch over the axes that the rank has."""
+"""Ops along an axis that is computed at run time: a branch for each axis of the operand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aotensor.importers.pytensor.rules import integer_of, unsupported
 
 
 def along_axis(node: Any, x: Any, axis: Any, function: Callable[[Any, int], Any]) -> Any:
-    """`function` of x and the number of an axis, which may be negative and computed: then only one branch runs.
+    """Apply `function` to x and the number of an axis, which may be negative, and computed: then only one branch runs.
 
     An axis out of bounds is an error of calls, in PyTensor's mode NumPy's AxisError; so is one along which the extents
     do not fit, where `function` refuses it.
@@ -44,7 +44,7 @@ def along_axis(node: Any, x: Any, axis: Any, function: Callable[[Any, int], Any]
 
 
 def _refused(x: Any, function: Callable[[Any, int], Any]) -> dict[int, AotensorError]:
-    """The axes along which a function cannot be applied, by the types alone, and why."""
+    """The axes along which the types do not allow the function, and why."""
     refused: dict[int, AotensorError] = {}
     for k in range(x.ndim):
         try:

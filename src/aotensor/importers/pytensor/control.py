@@ -26,7 +26,7 @@ rows({
 
 @rule("CheckAndRaise")
 def check_and_raise(walk: Walk, node: Any, x: Any, *conditions: Any) -> Any:
-    """The value behind a check. If that fails, calls raise a ValueError, in PyTensor's mode what the user asks for."""
+    """x after a check; if it fails, calls raise a ValueError, in PyTensor's mode the exception of the user's choice."""
     if not conditions:
         return x
     if not is_tensor(node.inputs[0]) and not is_sparse(x):
@@ -40,13 +40,13 @@ def check_and_raise(walk: Walk, node: Any, x: Any, *conditions: Any) -> Any:
 
 @rule("IfElse")
 def ifelse(walk: Walk, node: Any, condition: Any, *branches: Any) -> Any:
-    """One of two lists of values."""
+    """Select one of two lists of values, lazily."""
     count = node.op.n_outs
     return at.ifelse(as_bool(condition), list(branches[:count]), list(branches[count:]))
 
 
 @rule("OpFromGraph")
 def inner_graph(walk: Walk, node: Any, *inputs: Any) -> list[Any]:
-    """What an inner graph says, in its place."""
+    """Inline an inner graph."""
     op = node.op
     return walk.inner(op.inner_inputs, op.inner_outputs, inputs)

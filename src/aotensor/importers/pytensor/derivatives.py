@@ -37,7 +37,7 @@ Graph = Callable[[Mapping[Any, Any], Sequence[Any]], list[Any]]
 
 
 def has_own_derivatives(node: Any, ruled: type) -> bool:
-    """Has a node derivatives other than those of the graph that it becomes?   ruled: the class whose rule applies"""
+    """Do the derivatives of a node differ from those of its translation? ruled: the class whose rule applies"""
     op = node.op
     match type(getattr(op, "scalar_op", op)).__name__:
         case "Clip":
@@ -48,13 +48,15 @@ def has_own_derivatives(node: Any, ruled: type) -> bool:
 
 
 def has_ordered_bounds(node: Any) -> bool:
-    """Are the bounds of a clip known, the lower one below the upper one? If not, slopes of both may be 1."""
+    """Are the bounds of a clip constant, with the lower one below the upper one? If not, derivatives with respect to
+    both may be 1.
+    """
     low, high = (_unmoved(x) for x in node.inputs[1:])
     return is_constant(low) and is_constant(high) and bool(np.all(np.less_equal(low.data, high.data)))
 
 
 def _unmoved(x: Any) -> Any:
-    """What a constant was before axes were added to it and it was cast."""
+    """The constant under added axes and casts."""
     while x.owner is not None and (
         type(getattr(x.owner.op, "scalar_op", x.owner.op)).__name__ in ("DimShuffle", "Cast")
     ):
@@ -63,7 +65,7 @@ def _unmoved(x: Any) -> Any:
 
 
 def changes_derivatives(op: Any) -> bool:
-    """Is an op there for its derivatives, or does a graph inside of it hold one that is?"""
+    """Does an op exist to change derivatives, or does its inner graph contain such an op?"""
     if any(kind.__name__ in _VALUES_ONLY for kind in type(op).__mro__) and _has_any(op, None):
         return True
     outputs = getattr(op, "inner_outputs", None)
@@ -71,13 +73,13 @@ def changes_derivatives(op: Any) -> bool:
 
 
 def _has_any(op: Any, ruled: type | None) -> bool:
-    """Has the op rules of the user's, in either direction, or a pattern?   ruled: as in `_has`"""
+    """Does the op have the user's derivative rules, in either direction, or connection pattern? ruled: as in `_has`"""
     forward = _has(op, ruled, _FORWARD_METHODS, _FORWARD)
     return forward or _has_pattern(op) or _has(op, ruled, _REVERSE_METHODS, _REVERSE)
 
 
 def _has_pattern(op: Any) -> bool:
-    """Has an inner graph a pattern of the user's? PyTensor puts the one that it derives in the same place."""
+    """Does an inner graph have the user's connection pattern? PyTensor stores its derived one in the same attribute."""
     given = getattr(op, "_connection_pattern", None)
     return given is not None and given != io_connection_pattern(op.inner_inputs, op.inner_outputs)
 
@@ -112,7 +114,7 @@ def with_own_derivatives(node: Any, apply: Callable[..., list[Any]], graph: Grap
 
 
 class _Own:
-    """A node of PyTensor's with its rules, as functions of variables of ours."""
+    """A node of PyTensor with its derivative rules, as functions of aotensor variables."""
 
     def __init__(self, node: Any, apply: Callable[..., list[Any]], graph: Graph, values: Sequence[Any]) -> None:
         self._node, self._graph, self._values = node, graph, list(values)
@@ -146,14 +148,14 @@ class _Own:
         return self._imported(known, "tangent", lambda: op.R_op(given, directions), range(len(made)))
 
     def _with(self, inputs: Sequence[Any]) -> list[Any]:
-        """Our values of all inputs of the node, those with a slot replaced."""
+        """The aotensor values of all inputs of the node, with the given ones in place of those that have a slot."""
         found = list(self._values)
         for k, x in zip(self.places, inputs, strict=True):
             found[k] = x
         return found
 
     def _known(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[dict[Any, Any], list[Any], list[Any]]:
-        """The node on symbols: values of symbols, its inputs, its outputs."""
+        """The node applied to symbols: aotensor values of the symbols, its inputs, its outputs."""
         given = [x if is_constant(x) else x.type() for x in self._node.inputs]
         made = self._node.clone_with_new_inputs(given, strict=False).outputs
         symbols = (pair for pair in zip(given, self._with(inputs), strict=True) if not is_constant(pair[0]))
@@ -162,7 +164,7 @@ class _Own:
     def _imported(
         self, known: Mapping[Any, Any], what: str, rule: Callable[[], Sequence[Any]], places: Sequence[int]
     ) -> list[Any]:
-        """The terms at these places that a rule of PyTensor's gives, as terms of ours."""
+        """Import the selected terms that a PyTensor rule returns."""
         with made_at(site_of(self._node)):
             try:
                 terms = rule()
@@ -175,14 +177,16 @@ class _Own:
 
 
 def _pattern_of(node: Any) -> Pattern:
-    """Which inputs have influence on which outputs, as PyTensor says it; a generator of random numbers has none."""
+    """The connection pattern by PyTensor: which inputs influence which outputs; generators of random numbers influence
+    none.
+    """
     if hasattr(node.op, "connection_pattern"):
         return [list(map(bool, row)) for row in node.op.connection_pattern(node)]
     return [[True for _ in node.outputs] for _ in node.inputs]
 
 
 def _direction(x: Any, direction: Any, known: dict[Any, Any]) -> Any:
-    """A symbol of PyTensor's for a cotangent or tangent of ours, of the type of x but for its dtype."""
+    """A PyTensor symbol for a cotangent or tangent, with the type of x except for its dtype."""
     if is_disconnected(direction):
         return DisconnectedType()()
     made = x.type.clone(dtype=direction.dtype)()
@@ -195,7 +199,7 @@ def _is_real(term: Any) -> bool:
 
 
 def _placeholder(term: Any) -> Any:
-    """A term without value, as ours."""
+    """Translate a term without value (disconnected or null)."""
     if term is not None and type(term.type).__name__ == "NullType":
         return at.Variable(NullType(term.type.why_null))
     return disconnected()

@@ -1,4 +1,4 @@
-"""Elementwise ops: a row per scalar op, and what is made of them: Composite, ScalarLoop."""
+"""Elementwise ops: a table of scalar ops, and Composite and ScalarLoop, which combine them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MIXED: Final[Mapping[str, Callable[..., Any]]] = {
 
 
 def _clip(x: Any, low: Any, high: Any) -> Any:
-    """Which bound wins is a matter of order where they are the wrong way round."""
+    """Clip in PyTensor's order, which determines the result if the lower bound exceeds the upper one."""
     below, above = (getattr(bound, "data", None) for bound in (low, high))
     if below is not None and above is not None and np.all(below <= above):
         return at.clip(x, low, high)
@@ -55,25 +55,25 @@ def _clip(x: Any, low: Any, high: Any) -> Any:
 
 
 def _converted(x: Any, dtype: str) -> Any:
-    """A cast; of a constant, such as an extent, at once."""
+    """Cast x; a constant, such as an extent, is converted at import."""
     new = at.cast(x, dtype)
     return at.constant(new.eval(), name=x.name) if isinstance(x, at.Constant) and new is not x else new
 
 
 @rule("Elemwise")
 def elemwise(walk: Walk, node: Any, *inputs: Any) -> list[Any]:
-    """A scalar op on tensors that broadcast along dims that are statically 1, as ours do."""
+    """Apply a scalar op to tensors, which broadcast along dims that are statically 1."""
     return scalar_op(walk, node, node.op.scalar_op, inputs)
 
 
 @rule("ScalarOp")
 def on_scalars(walk: Walk, node: Any, *inputs: Any) -> list[Any]:
-    """A scalar op on scalars, or inside of a Composite: there the scalars may be whole tensors."""
+    """Apply a scalar op to scalars; inside a Composite these may be tensors."""
     return scalar_op(walk, node, node.op, inputs)
 
 
 def scalar_op(walk: Walk, node: Any, op: Any, inputs: Sequence[Any]) -> list[Any]:
-    """The outputs of a scalar op.   Raises: NoCounterpart for one that has no row"""
+    """The outputs of a scalar op.   Raises: NoCounterpart for one that is not in the table"""
     name, dtype = type(op).__name__, node.outputs[0].type.dtype
     if type(op).__module__.split(".")[0] != "pytensor":
         raise unsupported(node, "a scalar op of the user's own")
@@ -98,7 +98,7 @@ def scalar_op(walk: Walk, node: Any, op: Any, inputs: Sequence[Any]) -> list[Any
 
 
 def _composite(walk: Walk, op: Any, inputs: Sequence[Any]) -> list[Any]:
-    """The scalar graph on tensors; what does not need all of them has their common shape all the same."""
+    """Apply the scalar graph to tensors; every output gets their common shape, also if it uses only some of them."""
     rank = max(x.ndim for x in inputs)
     spread = [at.shape_padleft(x, rank - x.ndim) if x.ndim < rank else x for x in inputs]
     outputs = walk.inner(op.fgraph.inputs, op.fgraph.outputs, spread)
@@ -113,7 +113,7 @@ def _composite(walk: Walk, op: Any, inputs: Sequence[Any]) -> list[Any]:
 
 
 def _scalar_loop(walk: Walk, op: Any, inputs: Sequence[Any]) -> list[Any]:
-    """A loop per element, here one loop for all of them: elements that are done keep their values."""
+    """A loop per element, as one loop over all elements; finished elements keep their values."""
     n_steps, *operands = inputs
     count = len(op.outputs) - op.is_while
     limit, *whole = at.broadcast_arrays(n_steps, *operands)

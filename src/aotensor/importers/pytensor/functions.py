@@ -18,7 +18,7 @@ _SHARED: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
 def from_pytensor(inputs: Sequence[Any], outputs: Any) -> tuple[list[aot.tensor.Variable], Any]:
-    """Variables of ours for a graph of PyTensor: (inputs, outputs), the latter one variable, or a list or dict of them.
+    """Translate a graph of PyTensor to (inputs, outputs); the outputs are one variable, or a list or dict of them.
 
     inputs: its symbolic variables; names and static shapes are kept, and each value knows the line that made it.
     Shared variables become shared variables of ours with the values that they have now, the same for every call;
@@ -47,7 +47,7 @@ def function(
     allow_input_downcast: bool | None = None,
     no_default_updates: bool = False,
 ) -> aot.Function:
-    """A Function of ours for a graph of PyTensor, compiled at its first call; arguments as for `pytensor.function`.
+    """A Function for a graph of PyTensor, compiled at its first call; arguments as for `pytensor.function`.
 
     updates: shared variable → its next value. givens: variable → what stands for it. The rest as `aotensor.function`.
     The shared variables are copies: those of PyTensor do not follow.
@@ -74,7 +74,7 @@ def function(
 
 
 def functions_of(namespace: Mapping[str, Any]) -> dict[str, aot.Function]:
-    """Functions of ours for the compiled functions of PyTensor among values by name, each once.
+    """Convert the compiled PyTensor functions in a namespace to Functions, without duplicates.
 
     They have the graphs that PyTensor has made of the user's by its rewrites, which keep values alone: a derivative is
     refused unless the mode has no rewrites.   Raises: as `function`
@@ -93,7 +93,7 @@ def _is_compiled(value: Any) -> bool:
 
 
 def _recompiled(compiled: Any, name: str) -> aot.Function:
-    """A function of PyTensor's as one of ours: shared variables with the values that they have now."""
+    """Convert a compiled PyTensor function to a Function; shared variables get their current values."""
     maker = compiled.maker
     graph, given = maker.fgraph, [own.variable for own in maker.expanded_inputs]
     symbols = {x: _leaf(own) for x, own in zip(graph.inputs, given, strict=True)}
@@ -124,7 +124,7 @@ def _prepared(inputs: Sequence[Any]) -> tuple[dict[Any, Any], Walk]:
 
 
 def _leaf(x: Any) -> Any:
-    """A shared variable; else a symbol that nobody gives, which `function` says."""
+    """Translate a leaf: a shared variable, or a symbol, which `function` reports if it is not an input."""
     return _shared(x) if hasattr(x, "get_value") else symbol(x)
 
 
@@ -135,7 +135,7 @@ def _shared(x: Any) -> Any:
 
 
 def _follow_default_updates(walk: Walk) -> None:
-    """Next values that PyTensor's shared variables have by default, which may need further ones."""
+    """Default updates of PyTensor's shared variables, including those of variables that the updates use."""
     done: set[Any] = set()
     while pending := [x for x in walk.values if hasattr(x, "get_value") and x not in done]:
         done.update(pending)
@@ -169,7 +169,7 @@ def _pairs(given: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> list[tuple[A
 
 
 def _variable(value: Any, target: Any) -> Any:
-    """A value as a PyTensor variable of the type of its target."""
+    """Convert a value to a PyTensor variable of the type of its target."""
     return value if hasattr(value, "owner") else target.type.filter_variable(target.type.make_constant(value))
 
 

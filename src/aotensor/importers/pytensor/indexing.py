@@ -1,4 +1,4 @@
-"""Rules of subtensors: read, set, increment, and index computations."""
+"""Rules of subtensors (read, set, increment) and of index computations."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ rows({
 
 @rule("UnravelIndex")
 def unravel_index(walk: Walk, node: Any, indices: Any, dims: Any) -> Any:
-    """Positions per axis, of positions in a flattened tensor."""
+    """Convert positions in a flattened tensor to positions per axis."""
     return at.unravel_index(indices, walk.extents(node.inputs[1], len(node.outputs)), node.op.order)
 
 
 @rule("RavelMultiIndex")
 def ravel_multi_index(walk: Walk, node: Any, *inputs: Any) -> Any:
-    """Positions in a flattened tensor, of positions per axis."""
+    """Convert positions per axis to positions in a flattened tensor."""
     *positions, _ = inputs
     return at.ravel_multi_index(positions, walk.extents(node.inputs[-1], len(positions)), node.op.mode, node.op.order)
 
 
 @rule("PermuteRowElements")
 def permute_row_elements(walk: Walk, node: Any, x: Any, y: Any, inverse: Any = None) -> Any:
-    """The flag is an input in some versions, an attribute in others."""
+    """Permute the elements of rows; the flag `inverse` is an input in some versions, an attribute in others."""
     flag = node.op.inverse if inverse is None else getattr(inverse, "data", None)
     if flag is None:
         raise unsupported(node, "the flag `inverse` is computed")
@@ -81,5 +81,5 @@ def _index(op: Any, parts: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _bound(x: Any) -> Any:
-    """A constant integer as a number: its place in the index is then known when the graph is built."""
+    """Convert a constant integer to a number, so that the index is static."""
     return x if getattr(x, "dtype", "") == "bool" else number_of(x)

@@ -43,7 +43,7 @@ rows({
 
 @rule("Solve")
 def solve(walk: Walk, node: Any, a: Any, b: Any) -> Any:
-    """x with a·x = b; nan where a is singular, as PyTensor has it."""
+    """x with a·x = b; nan if a is singular, as in PyTensor."""
     op = node.op
     known = {"gen": "gen", "sym": "sym", "her": "sym", "pos": "pos", "tridiagonal": "gen", "banded": "gen"}
     return at.solve(a, b, assume_a=known[op.assume_a], lower=op.lower, b_ndim=op.b_ndim, on_error="nan")
@@ -51,7 +51,7 @@ def solve(walk: Walk, node: Any, a: Any, b: Any) -> Any:
 
 @rule("SolveTriangular")
 def solve_triangular(walk: Walk, node: Any, a: Any, b: Any) -> Any:
-    """x with a·x = b for a triangular a; nan where a is singular."""
+    """x with a·x = b for a triangular a; nan if a is singular."""
     op = node.op
     options = {"lower": op.lower, "unit_diagonal": op.unit_diagonal, "b_ndim": op.b_ndim}
     return at.solve_triangular(a, b, trans=getattr(op, "trans", 0), on_error="nan", **options)
@@ -59,7 +59,7 @@ def solve_triangular(walk: Walk, node: Any, a: Any, b: Any) -> Any:
 
 @rule("PivotToPermutations")
 def pivots_to_permutation(walk: Walk, node: Any, pivots: Any) -> Any:
-    """Row k was swapped with row pivots[k], one after the other."""
+    """The permutation after swapping row k with row pivots[k], for k in order."""
 
     def swap(k: Any, pivot: Any, order: Any) -> Any:
         other = order[pivot]
@@ -78,7 +78,9 @@ def _triangle(op: Any) -> str:
 
 @rule("QR")
 def qr(walk: Walk, node: Any, a: Any) -> Any:
-    """Factors; r alone has as many rows as the matrix. Or LAPACK's reflectors and their factors, and r."""
+    """QR factors, by mode (in mode "r", r has as many rows as the matrix), or LAPACK's reflectors and their factors,
+    and r.
+    """
     op = node.op
     if op.mode == "raw":
         return _reflectors(node, a)
@@ -123,13 +125,13 @@ def _reflectors(node: Any, a: Any) -> list[Any]:
 
 @rule("Schur")
 def schur(walk: Walk, node: Any, a: Any) -> Any:
-    """The factors; how many eigenvalues come first is not asked for."""
+    """The factors of the Schur decomposition; PyTensor does not return the number of sorted eigenvalues."""
     return at.schur(a, _output(node), sort=node.op.sort)[:2]
 
 
 @rule("QZ")
 def qz(walk: Walk, node: Any, a: Any, b: Any) -> Any:
-    """The factors of two matrices, sorted or not, with their eigenvalues or without."""
+    """The generalised Schur factors of two matrices, optionally sorted, optionally with eigenvalues."""
     factors = at.ordqz(a, b, node.op.sort, _output(node))
     return factors if node.op.return_eigenvalues else [*factors[:2], *factors[4:]]
 
@@ -140,7 +142,7 @@ def _output(node: Any) -> str:
 
 @rule("Lstsq")
 def lstsq(walk: Walk, node: Any, a: Any, b: Any, rcond: Any) -> Any:
-    """Least squares, for a limit of the rank that is known."""
+    """Least squares, for a constant `rcond`."""
     data = getattr(rcond, "data", None)
     if data is None:
         raise unsupported(node, "the limit of the rank is computed")
@@ -149,7 +151,7 @@ def lstsq(walk: Walk, node: Any, a: Any, b: Any, rcond: Any) -> Any:
 
 @rule("Blockwise")
 def blockwise(walk: Walk, node: Any, *inputs: Any) -> Any:
-    """The core op on symbols without batch, then that graph on all of the batch.
+    """Translate the core op on symbols without batch axes, then vectorise that graph over the batch.
 
     An input whose batch dims are all statically 1 is the same for all; another that has 1 somewhere is repeated.
     """
@@ -200,7 +202,7 @@ def _common_batch(whole: list[Any], single: list[bool], rank: int) -> list[Any]:
 
 
 def _extents(x: Any, axes: Iterable[int]) -> list[Any]:
-    """Numbers where they are known, else scalars."""
+    """The extents of x along axes: numbers if they are static, else scalars."""
     return [x.shape[axis] if x.static_shape[axis] is None else x.static_shape[axis] for axis in axes]
 
 
@@ -209,7 +211,9 @@ def _extents(x: Any, axes: Iterable[int]) -> list[Any]:
 
 @rule("LUFactorTridiagonal")
 def factors(walk: Walk, node: Any, below: Any, diagonal: Any, above: Any) -> list[Any]:
-    """Factors of L, the three diagonals of U, and the row that each was exchanged with, from 1: itself or the next."""
+    """LAPACK's gttrf: the factors of L, the three diagonals of U, and pivots: the row, from 1, that each row was
+    exchanged with.
+    """
     dtype = node.outputs[0].type.dtype
     dl, d, du = (at.cast(x, dtype) for x in (below, diagonal, above))
 
@@ -232,7 +236,7 @@ def factors(walk: Walk, node: Any, below: Any, diagonal: Any, above: Any) -> lis
 
 @rule("SolveLUFactorTridiagonal")
 def solution(walk: Walk, node: Any, dl: Any, d: Any, du: Any, du2: Any, rows: Any, b: Any) -> Any:
-    """x of a·x = b, or aᵀ·x = b, by the factors above."""
+    """LAPACK's gttrs: x of a·x = b, or aᵀ·x = b, from the factors of `factors`."""
     dtype = node.outputs[0].type.dtype
     dl, d, du, du2, b = (at.cast(x, dtype) for x in (dl, d, du, du2, b))
     is_swapped = at.gt(rows, 1 + at.arange(d.shape[0]))
@@ -263,7 +267,9 @@ def _of_transposed(dl: Any, d: Any, du: Any, du2: Any, is_swapped: Any, b: Any) 
 
 
 def _by_triangle(rows: list[Any], go_backwards: bool) -> Any:
-    """Values, pivots and two further diagonals: each value less two that are known, over its pivot."""
+    """Solve with a banded triangle by a scan over (values, pivots, two more diagonals): subtract two solved terms,
+    divide by the pivot.
+    """
 
     def step(y: Any, pivot: Any, near: Any, far: Any, last: Any, second: Any) -> list[Any]:
         return [(y - near * last - far * second) / pivot, last]
@@ -274,12 +280,12 @@ def _by_triangle(rows: list[Any], go_backwards: bool) -> Any:
 
 
 def _size(x: Any) -> Any:
-    """|x|, for complex numbers |re| + |im|."""
+    """|x|; for complex numbers |re| + |im|, as LAPACK compares pivots."""
     return at.abs(at.real(x)) + at.abs(at.imag(x)) if x.dtype.startswith("complex") else at.abs(x)
 
 
 def _padded(x: Any, before: int, behind: int) -> Any:
-    """Rows of zeros before and behind those of x."""
+    """x with rows of zeros before and after."""
     shape = [x.shape[axis] for axis in range(1, x.ndim)]
     parts = [at.zeros([before, *shape], x.dtype), x, at.zeros([behind, *shape], x.dtype)]
     return at.concatenate(parts, axis=0)
@@ -297,7 +303,7 @@ def rfft(walk: Walk, node: Any, x: Any, extents: Any) -> Any:
 
 @rule("IRFFTOp")
 def irfft(walk: Walk, node: Any, x: Any, extents: Any) -> Any:
-    """The inverse of the above times its lengths: PyTensor leaves the division to another op."""
+    """The inverse of `rfft` without normalisation: PyTensor divides by the lengths in another op."""
     found = at.complex(x[..., 0], x[..., 1])
     *others, last = _lengths(walk, node, x.ndim - 2)
     for axis, n in enumerate(others, 1):
@@ -306,7 +312,7 @@ def irfft(walk: Walk, node: Any, x: Any, extents: Any) -> Any:
 
 
 def _lengths(walk: Walk, node: Any, rank: int) -> list[Any]:
-    """The length of each transform: numbers where they are known, else scalars."""
+    """The length of each transform: numbers if they are static, else scalars."""
     found = walk.extents(node.inputs[1])
     listed = found if isinstance(found, list) else [found[k] for k in range(rank)]
     if len(listed) != rank:
@@ -316,7 +322,9 @@ def _lengths(walk: Walk, node: Any, rank: int) -> list[Any]:
 
 @rule("Fourier")
 def fourier(walk: Walk, node: Any, x: Any, n: Any, axis: Any) -> Any:
-    """The complex transform along one axis, cut or filled to a length; both may be computed."""
+    """The complex Fourier transform along one axis, truncated or zero-padded to a length; axis and length may be
+    computed.
+    """
     length: Any = integer_of(n)
     if length is None:
         length = checked("the length of a transform is 1 or more", n, at.ge(n, 1))

@@ -1,4 +1,4 @@
-"""Scan. PyTensor hands its op whole buffers, with the first values in front; here loops stack what steps give.
+"""Scan. PyTensor's op works on whole buffers that begin with the initial values; here loops stack the outputs of steps.
 
 | kind of output | here |
 |---|---|
@@ -35,13 +35,13 @@ class _Buffer:
 
     @property
     def lags(self) -> tuple[int, ...]:
-        """The reads of what earlier steps wrote, relative to the row that is written."""
+        """The reads of rows written by earlier steps, relative to the row being written."""
         return tuple(tap - self.writes[0] for tap in self.reads if tap < self.writes[0])
 
 
 @rule("Scan")
 def scan(walk: Walk, node: Any, n_steps: Any, *outer: Any) -> list[Any]:
-    """A loop.   Raises: NoCounterpart for a buffer in which rows are written that no state can hold"""
+    """Translate a Scan.   Raises: NoCounterpart for a buffer whose writes no state can represent"""
     op, info = node.op, node.op.info
     groups = _Arguments(op, outer)
     for inputs in (groups.mit_mot, groups.traced):
@@ -94,7 +94,7 @@ def scan(walk: Walk, node: Any, n_steps: Any, *outer: Any) -> list[Any]:
 
 
 def _state(first: Any, taps: Sequence[int]) -> Any:
-    """A state by its first rows; where there is one, it has no axis of its own."""
+    """The initial value of a state from its first rows; a single row loses its axis."""
     return first[0] if tuple(taps) == (-1,) else {"initial": first, "taps": sorted(taps)}
 
 
@@ -107,7 +107,7 @@ def _outer(
     n: Any,
     stacked: Sequence[Any],
 ) -> list[Any]:
-    """What the op gives, of what the loop has stacked. Where buffers are short, they hold the last rows."""
+    """The outputs of the op from the stacked outputs of the loop; short buffers hold the last rows."""
     info, found, results = node.op.info, iter(stacked), []
     for buffer in buffers:
         rows = next(found)
@@ -130,7 +130,7 @@ def _outer(
 
 
 def _fitted(rows: Any, length: Any, n: Any, as_while: bool, is_short: bool) -> Any:
-    """As many rows as are asked for: those that no step gives are 0, as where a gradient is truncated."""
+    """Fit rows to the requested number: missing ones, as in truncated gradients, are 0."""
     count = number_of(length)
     if is_short:
         rows = rows[at.maximum(rows.shape[0] - count, 0) :]
@@ -141,7 +141,7 @@ def _fitted(rows: Any, length: Any, n: Any, as_while: bool, is_short: bool) -> A
 
 
 class _Arguments:
-    """The outer inputs of a Scan behind the number of steps, by kind."""
+    """The outer inputs of a Scan after the number of steps, by kind."""
 
     def __init__(self, op: Any, outer: Sequence[Any]) -> None:
         info = op.info
@@ -208,6 +208,6 @@ class _Inner:
 
 
 def _from_zero(reads: Sequence[int], writes: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Taps as rows of the buffer at the first step."""
+    """Convert taps to rows of the buffer at the first step, from 0."""
     first = -min(0, *reads)
     return tuple(tap + first for tap in reads), tuple(tap + first for tap in writes)

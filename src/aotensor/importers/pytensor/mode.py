@@ -27,7 +27,7 @@ turn. The compiler has its own."""
 
 
 class AotensorLinker(JITLinker):  # type: ignore[misc]
-    """One compiled function for the whole graph."""
+    """A PyTensor linker that compiles the whole graph as one function."""
 
     required_rewrites = ("minimum_compile",)
     incompatible_rewrites = EXCLUDED
@@ -49,7 +49,7 @@ class AotensorLinker(JITLinker):  # type: ignore[misc]
 
 
 def _caller(compiled: Any, kinds: Sequence[str], outputs: Sequence[Any]) -> Callable[..., list[Any] | None]:
-    """The function on PyTensor's values: generators are states within."""
+    """Wrap a compiled function for PyTensor's values: generators of random numbers are converted to states."""
     generators = [k for k, kind in enumerate(kinds) if kind == "generator"]
     states = [k for k, x in enumerate(outputs) if kind_of(x) == "generator"]
 

@@ -1,4 +1,4 @@
-"""Solvers of pytensor.tensor.optimize, which calls SciPy while a function runs; here the library searches itself.
+"""Solvers of pytensor.tensor.optimize, which calls SciPy at run time; here the library contains the solver.
 
 | here | SciPy's methods |
 |---|---|
@@ -32,14 +32,14 @@ _IGNORED: Final = ("disp", "full_output", *_TOLERANCES[2:], "maxfev", "maxfun", 
 
 @rule("RootOp")
 def root(walk: Walk, node: Any, x0: Any, *args: Any) -> Any:
-    """A root of a system, and success."""
+    """The root of a system of equations, and success."""
     method = "broyden" if node.op.method in _BROYDEN else "newton"
     return at.optimize.root(_inner(walk, node), x0, args, method=method, **_options(node, node.op.optimizer_kwargs))[:2]
 
 
 @rule("RootScalarOp")
 def root_scalar(walk: Walk, node: Any, x0: Any, *args: Any) -> Any:
-    """A root of one equation, and success."""
+    """The root of one equation, and success."""
     given = dict(node.op.optimizer_kwargs)
     places = {key: given.pop(key) for key in ("x1", "bracket") if given.get(key) is not None}
     options = _options(node, given)
@@ -54,7 +54,7 @@ def root_scalar(walk: Walk, node: Any, x0: Any, *args: Any) -> Any:
 
 @rule("MinimizeOp")
 def minimize(walk: Walk, node: Any, x0: Any, *args: Any) -> Any:
-    """A minimum of a function of a vector, and success."""
+    """The minimiser of a function of a vector, and success."""
     name, given = node.op.method.lower(), dict(node.op.optimizer_kwargs)
     method = "trust-ncg" if name in _NEWTON else "L-BFGS-B" if name == "l-bfgs-b" else "BFGS"
     bounds = given.pop("bounds", None) if method == "L-BFGS-B" else None
@@ -63,7 +63,7 @@ def minimize(walk: Walk, node: Any, x0: Any, *args: Any) -> Any:
 
 @rule("MinimizeScalarOp")
 def minimize_scalar(walk: Walk, node: Any, x0: Any, *args: Any) -> Any:
-    """A minimum of a function of one number, and success. SciPy does not begin at x0 either."""
+    """The minimiser of a function of one number, and success. As in SciPy, x0 is not used."""
     given = dict(node.op.optimizer_kwargs)
     bounds, bracket = given.pop("bounds", None), given.pop("bracket", None)
     options = _options(node, given)
@@ -76,13 +76,13 @@ def minimize_scalar(walk: Walk, node: Any, x0: Any, *args: Any) -> Any:
 
 
 def _inner(walk: Walk, node: Any) -> Callable[..., Any]:
-    """The function that an op solves, of the unknown and the further inputs."""
+    """The inner function of a solver op, of the unknown and the other inputs."""
     graph = node.op.fgraph
     return lambda *values: walk.inner(graph.inputs, graph.outputs[:1], values)[0]
 
 
 def _options(node: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Our options for SciPy's.   Raises: NoCounterpart for one that has none"""
+    """Translate SciPy's options.   Raises: NoCounterpart for an unsupported one"""
     flat = dict(given)
     flat |= flat.pop("options", None) or {}
     options: dict[str, Any] = {}

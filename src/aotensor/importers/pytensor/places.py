@@ -19,7 +19,9 @@ _NEARBY: Final = 32
 
 
 def toposort(outputs: Sequence[Any], known: Collection[Any]) -> Iterator[Any]:
-    """The nodes above the outputs in order, those above known values left out. Graphs may be deep: no recursion."""
+    """The ancestors of the outputs in topological order, without those of known values. It does not recurse, as graphs
+    may be deep.
+    """
     done: set[Any] = set()
     pending = [(x.owner, False) for x in reversed(outputs) if x.owner is not None and x not in known]
     while pending:
@@ -39,12 +41,12 @@ def toposort(outputs: Sequence[Any], known: Collection[Any]) -> Iterator[Any]:
 
 
 def unsupported(node: Any, reason: str) -> NoCounterpart:
-    """The error for an op that has a rule, but not for this use of it."""
+    """The error for an unsupported use of an op that has a rule."""
     return NoCounterpart("PyTensor", [untranslated(node, reason)])
 
 
 def untranslated(node: Any, reason: str = "") -> Untranslated:
-    """The entry of a node in an error."""
+    """The record of an untranslatable node, for errors."""
     inner = getattr(node.op, "scalar_op", None) or getattr(node.op, "core_op", None)
     kind = type(node.op).__name__
     shown = kind if inner is None else f"{kind} of {type(inner).__name__}"

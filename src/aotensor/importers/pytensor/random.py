@@ -1,4 +1,4 @@
-"""Random variables on our streams: the distributions are PyTensor's, the numbers are ours."""
+"""Random variables: PyTensor's distributions, with numbers of aotensor's generator, which differ from NumPy's."""
 
 from __future__ import annotations
 
@@ -61,9 +61,8 @@ def _multivariate_normal(state: Any, mean: Any, cov: Any, size: Any, dtype: Any,
 
 
 def _root(cov: Any, method: str) -> Any:
-    """A of cov = A·Aᵀ: the lower triangle, or what also singular matrices have.
-
-    Negative eigenvalues give nan, as in PyTensor; those that rounding explains are 0.
+    """A with cov = A·Aᵀ: the Cholesky factor, or by eigh or svd, which also factor singular matrices. Negative
+    eigenvalues give nan, as in PyTensor; those within rounding errors count as 0.
     """
     if method == "cholesky":
         return at.cholesky(cov)
@@ -73,7 +72,7 @@ def _root(cov: Any, method: str) -> Any:
 
 
 def _spread(size: Any, *parameters: Any) -> Any:
-    """The extents of a draw: `size`, else what the parameters broadcast to."""
+    """The extents of a draw: `size`, else the broadcast shape of the parameters."""
     if size is not None:
         return size
     whole = at.broadcast_arrays(*parameters)[0] if len(parameters) > 1 else parameters[0]
@@ -91,7 +90,7 @@ _COMPOSED: Final[Mapping[str, Callable[..., Drawn]]] = {
 
 @rule("RandomVariable")
 def random_variable(walk: Walk, node: Any, state: Any, size: Any, *parameters: Any) -> Drawn:
-    """(the next state, the draw)   Raises: NoCounterpart for a distribution that has none"""
+    """(the next state, the draw)   Raises: NoCounterpart for an unsupported distribution"""
     name = type(node.op).__name__
     extents = None if size is None else _extents(walk, node)
     dtype = node.outputs[1].type.dtype
@@ -110,7 +109,8 @@ def random_variable(walk: Walk, node: Any, state: Any, size: Any, *parameters: A
 
 
 def _arranged(node: Any, state: Any, size: Any, rows: Any, p: Any, shape: list[Any] | None) -> Drawn:
-    """Different rows, or numbers below a scalar, in the order in which they are drawn; all of them without a shape.
+    """Choose distinct rows, or numbers below a scalar, in the order in which they are drawn; without a shape, all of
+    them.
 
     Batches of rows and of weights broadcast together, and to `size` where that is given.
     """
@@ -143,7 +143,7 @@ def _length(x: Any, axis: int) -> Any:
 
 
 def _core_shape(walk: Walk, node: Any) -> list[Any]:
-    """How many rows are chosen, for every sample as many."""
+    """The number of rows chosen for each sample."""
     shape = node.inputs[-1]
     if shape.owner is not None and type(shape.owner.op).__name__ == "DimShuffle":
         shape = shape.owner.inputs[0]

@@ -1,4 +1,4 @@
-"""Reductions, running sums, orders, and the functions that are made of them."""
+"""Reductions, cumulative sums and products, sorting, and functions built from them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ rows({
 
 @rule("CAReduce")
 def reduction(walk: Walk, node: Any, x: Any) -> Any:
-    """A reduction over some axes: which one is a matter of its scalar op."""
+    """A reduction over some axes by the op's scalar op."""
     op, scalar_op = node.op, node.op.scalar_op
     axes = tuple(range(x.ndim)) if op.axis is None else tuple(op.axis)
     if type(scalar_op).__name__ == "Composite":
@@ -65,7 +65,9 @@ def _reduced(node: Any, kind: str, x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _accumulated(x: Any, dtype: str) -> Any:
-    """The operand in the dtype of its sum, where that holds more; float32 is added in float64 as it is."""
+    """The operand converted to the dtype of its sum, if that is wider; float32 sums accumulate in float64 without
+    conversion.
+    """
     if x.dtype == dtype or x.dtype in ("float64", "complex64", "complex128"):
         return x
     is_float = dtype in ("float32", "float64")
@@ -74,14 +76,14 @@ def _accumulated(x: Any, dtype: str) -> Any:
 
 @rule("SortOp", "ArgSortOp")
 def sort(walk: Walk, node: Any, x: Any, axis: Any) -> Any:
-    """Along one axis, which may be computed, or of all elements. Equal ones stay in their order."""
+    """Sort stably along one axis, which may be computed, or sort all elements."""
     fn = at.sort if type(node.op).__name__ == "SortOp" else at.argsort
     return fn(x, axis=None) if axis is None else along_axis(node, x, axis, lambda values, k: fn(values, axis=k))
 
 
 @rule("Argmax")
 def argmax(walk: Walk, node: Any, x: Any) -> Any:
-    """The first position, counted over the axes of the op in their order."""
+    """The position of the first maximum, as a flat index over the op's axes in their order."""
     axes = node.op.axis
     if axes is None or len(axes) == x.ndim:
         return at.argmax(x, axis=None)
@@ -94,7 +96,7 @@ def argmax(walk: Walk, node: Any, x: Any) -> Any:
 
 @rule("CumOp")
 def cumulated(walk: Walk, node: Any, x: Any) -> Any:
-    """Running sums or products."""
+    """Cumulative sums or products."""
     if node.op.mode not in ("add", "mul"):
         raise unsupported(node, f"mode {node.op.mode}")
     flat, axis = (at.flatten(x), 0) if node.op.axis is None else (x, node.op.axis)
@@ -110,7 +112,9 @@ def softmax_grad(walk: Walk, node: Any, dy: Any, s: Any) -> Any:
 
 @rule("Convolve1d", "Convolve2d")
 def convolution(walk: Walk, node: Any, a: Any, v: Any, is_full: Any) -> Any:
-    """All sums, or those that need no zeros; gradients compute which, and take them from all."""
+    """The full convolution, or only the sums that need no padding ("valid"); gradients compute the flag at run time and
+    select from the full one.
+    """
     convolve = at.convolve if a.ndim == 1 else at.convolve2d
     flag = number_of(is_full)
     if isinstance(flag, int):

@@ -1,4 +1,4 @@
-"""PyTensor's rewrites and derivatives: they keep values, and remove or merge ops that are there for derivatives.
+"""Protect ops that control derivatives from PyTensor's rewrites, which preserve values but remove or merge such ops.
 
 `local_view_op` removes zero_grad and its like, merging takes grad_clip with other bounds for the same op, and inner
 graphs are inlined without their overrides. The other rewrites that PyMC applies before it differentiates keep
@@ -25,7 +25,7 @@ from aotensor.sparse.op import as_sparse_or_tensor
 
 
 class _Shield(Op):  # type: ignore[misc]
-    """An op that no rewrite knows, in place of one that is there for its derivatives; equal to itself only."""
+    """An op unknown to rewrites that replaces an op that controls derivatives; equal only to itself."""
 
     def __init__(self, node: Any) -> None:
         self.inner = node.op
@@ -52,7 +52,7 @@ class _Shield(Op):  # type: ignore[misc]
 
 @contextmanager
 def shielded(graph: FunctionGraph) -> Iterator[None]:
-    """Inside, ops of the graph that are there for their derivatives are hidden from rewrites."""
+    """Within: ops of the graph that control derivatives are hidden from rewrites."""
     for node in graph.toposort():
         if changes_derivatives(node.op):
             _replace(graph, node, _Shield(node)(*node.inputs, return_list=True))
@@ -70,7 +70,7 @@ def _replace(graph: FunctionGraph, node: Any, outputs: Sequence[Any]) -> None:
 
 @dataclass(frozen=True)
 class Rewritten(ViewOp):
-    """x, a result of a function that PyTensor has rewritten, so that nobody knows its derivative."""
+    """The identity on a result of a function that PyTensor has rewritten, whose derivatives are therefore unknown."""
 
     name: ClassVar[str] = "rewritten"
     takes_sparse: ClassVar[bool] = True
@@ -96,5 +96,5 @@ class Rewritten(ViewOp):
 
 
 def rewritten(x: Variable, function: str) -> Variable:
-    """x; its derivatives are refused with the name of the function."""
+    """x, marked so that derivatives are refused with the name of the function."""
     return x if dtypes.is_discrete(x.dtype) else Rewritten(function)(x)

@@ -1,7 +1,6 @@
-"""The table from classes of PyTensor's ops to rules, and the walk over a graph that applies them.
-
-Classes are told by name and module, since PyTensor has moved many from one module to another between versions. A class
-from elsewhere has its own meaning, whatever it inherits: only what is made of an inner graph is taken for that.
+"""The table from classes of PyTensor's ops to rules, and the walk over a graph that applies them. Classes are
+identified by name, since PyTensor has moved many between modules. A class from elsewhere has its own meaning,
+whatever it inherits: only what is made of an inner graph is taken for that.
 """
 
 from __future__ import annotations
@@ -45,13 +44,13 @@ def rows(table: Mapping[str, Callable[..., Any]]) -> None:
 
 
 def rule_of(op: Any) -> Rule | None:
-    """The rule for an op: that of its class, or of the nearest class above it."""
+    """The rule for an op: that of its class, or of the nearest base class with a rule."""
     kind = ruled_class(op)
     return None if kind is None else _RULES[_key(kind)]
 
 
 def ruled_class(op: Any) -> type | None:
-    """The class whose rule holds for an op: its own, or the nearest one above it."""
+    """The class whose rule applies to an op: its own, or the nearest base class with a rule."""
     is_foreign = False
     for kind in type(op).__mro__:
         if kind.__module__.split(".")[0] not in MAKERS:
@@ -69,9 +68,9 @@ def _key(kind: type) -> str:
 class Walk:
     """A translation of one graph.
 
-    values: PyTensor's variable → ours, or None, or a slice. leaf: gives the values of further leaves.
-    has_short_buffers: loops keep no more rows than are read, as after PyTensor's rewrites for other machines.
-    has_derivatives: somebody may differentiate the result, so that ops with derivatives of their own keep them.
+    values: PyTensor's variable → its translation, None, or a slice. leaf: translates further leaves. has_short_buffers:
+    loops keep only the rows that are read, as after PyTensor's rewrites for other machines. has_derivatives: somebody
+    may differentiate the result, so that ops with derivatives of their own keep them.
     """
 
     def __init__(
@@ -89,7 +88,7 @@ class Walk:
         self._missing: list[Untranslated] = []
 
     def run(self, outputs: Sequence[Any]) -> list[Any]:
-        """The values of the outputs.   Raises: NoCounterpart with everything that cannot be translated."""
+        """Translate the outputs.   Raises: NoCounterpart with all ops that cannot be translated."""
         for node in toposort(outputs, self.values):
             if any(x in self._lost for x in node.inputs):
                 self._lost.update(node.outputs)
@@ -123,17 +122,16 @@ class Walk:
         return self.values[x]
 
     def inner(self, inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:
-        """An inner graph, applied to values.   Raises: as `run`"""
+        """Translate an inner graph applied to values.   Raises: as `run`"""
         return self.on(dict(zip(inputs, values, strict=True)), outputs)
 
     def on(self, values: Mapping[Any, Any], outputs: Sequence[Any]) -> list[Any]:
-        """Another graph, where some variables have these values.   Raises: as `run`"""
+        """Translate another graph, in which some variables have these values.   Raises: as `run`"""
         return Walk(values, self._leaf, self.has_short_buffers, self.has_derivatives).run(outputs)
 
     def extents(self, x: Any, count: int | None = None) -> Any:
-        """A vector of extents as a list, where its elements are there one by one: then more is known of each.
-
-        count: how many there have to be, where the type does not tell.
+        """A vector of extents as a list; elements of a vector built from scalars keep their static values. count:
+        number of elements, if the type does not give it.
         """
         node = x.owner
         if is_constant(x):
@@ -167,7 +165,7 @@ class Walk:
 
 
 def integer_of(n: Any) -> int | None:
-    """A constant as a number, or what is made of constants; None for what is computed."""
+    """The integer value of a constant or of an expression of constants; else None."""
     number = number_of(n)
     known = number if isinstance(number, int) else known_value(n)
     return None if known is None else int(known)

@@ -34,27 +34,27 @@ rows({
 
 @rule("Reshape")
 def reshape(walk: Walk, node: Any, x: Any, extents: Any) -> Any:
-    """x in C order under new extents."""
+    """x reshaped to new extents, in C order."""
     known = walk.extents(node.inputs[1])
     return at.reshape(x, known if isinstance(known, list) else extents, node.op.ndim)
 
 
 @rule("SplitDims")
 def split_dims(walk: Walk, node: Any, x: Any, extents: Any) -> Any:
-    """One axis as several."""
+    """Split one axis into several."""
     return at.split_dims(x, walk.extents(node.inputs[1]), node.op.axis)
 
 
 @rule("MakeVector")
 def make_vector(walk: Walk, node: Any, *elements: Any) -> Any:
-    """Scalars as a vector."""
+    """Stack scalars to a vector."""
     dtype = node.op.dtype
     return at.stack([at.cast(x, dtype) for x in elements]) if elements else at.constant(np.zeros(0, dtype))
 
 
 @rule("Join")
 def join(walk: Walk, node: Any, axis: Any, *tensors: Any) -> Any:
-    """Tensors one after the other along an axis."""
+    """Concatenate tensors along an axis."""
     dtype = node.outputs[0].type.dtype
     first, *others = (at.cast(x, dtype) for x in tensors)
     return along_axis(node, first, axis, lambda x, k: at.join(k, x, *others))
@@ -62,7 +62,7 @@ def join(walk: Walk, node: Any, axis: Any, *tensors: Any) -> Any:
 
 @rule("Split")
 def split(walk: Walk, node: Any, x: Any, axis: Any, sizes: Any) -> Any:
-    """Parts along an axis."""
+    """Split along an axis into parts of given sizes."""
     sizes = walk.extents(node.inputs[2], node.op.len_splits)
     return along_axis(node, x, axis, lambda values, k: at.split(values, sizes, node.op.len_splits, k))
 
@@ -80,7 +80,7 @@ def fill_diagonal(walk: Walk, node: Any, x: Any, value: Any) -> Any:
 
 
 def _others(x: Any, axis: int) -> list[int]:
-    """The axes of x but this one and the next."""
+    """The axes of x except this one and the next."""
     return [k for k in range(x.ndim) if k not in (axis, axis + 1)]
 
 
@@ -92,7 +92,7 @@ def fill_diagonal_offset(walk: Walk, node: Any, x: Any, value: Any, offset: Any)
 
 @rule("Bartlett")
 def bartlett(walk: Walk, node: Any, n: Any) -> Any:
-    """1 − |2k/(n − 1) − 1| for k = 0 … n − 1; 1 for one point, nothing for none."""
+    """1 − |2k/(n − 1) − 1| for k = 0 … n − 1; [1] for n = 1, empty for n = 0."""
     k = at.cast(at.arange(n), "float64")
     last = at.cast(at.maximum(n - 1, 1), "float64")
     return at.switch(at.le(n, 1), at.ones_like(k), 1.0 - at.abs(2.0 * k / last - 1.0))

@@ -1,4 +1,4 @@
-"""Ops on sparse matrices: PyTensor's and ours have the same names."""
+"""Ops on sparse matrices, most of which have the same names here."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ rows({
 
 @rule("sparse.CSM")
 def csm(walk: Walk, node: Any, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
-    """A matrix of its vectors."""
+    """A sparse matrix from its vectors."""
     maker = {"csc": sp.CSC, "csr": sp.CSR}.get(node.op.format)
     if maker is None:
         raise unsupported(node, f"format {node.op.format}")
@@ -49,7 +49,7 @@ def csm(walk: Walk, node: Any, data: Any, indices: Any, indptr: Any, shape: Any)
 
 @rule("sparse.GetItem2d")
 def get_item_2d(walk: Walk, node: Any, x: Any, *bounds: Any) -> Any:
-    """Start, stop and step of the rows and of the columns."""
+    """Slice a matrix by start, stop and step of rows and columns."""
     numbers = [getattr(bound, "data", bound) for bound in bounds]
     cut = [
         None if bound is None else int(n) if hasattr(n, "item") else bound
@@ -60,7 +60,7 @@ def get_item_2d(walk: Walk, node: Any, x: Any, *bounds: Any) -> Any:
 
 @rule("sparse.ConstructSparseFromList")
 def construct_from_list(walk: Walk, node: Any, shape: Any, values: Any, places: Any) -> Any:
-    """A matrix with the rows of `values` at `places`; a place that comes twice holds their sum."""
+    """A matrix with the rows of `values` at `places`; rows at a repeated place are added."""
     n, columns = values.shape
     indices = at.tile(places, (columns,))
     return sp.CSC(at.flatten(at.transpose(values)), indices, n * at.arange(columns + 1), shape)

@@ -16,7 +16,7 @@ _WORD: Final = (1 << 64) - 1
 
 
 def kind_of(x: Any) -> str:
-    """tensor, scalar, sparse, generator, none, slice; else the name of the type."""
+    """The kind of a variable: tensor, scalar, sparse, generator, none, slice; else the name of its type."""
     names = {kind.__name__ for kind in type(x.type).__mro__}
     for name, kind in (
         ("SparseTensorType", "sparse"),
@@ -32,7 +32,7 @@ def kind_of(x: Any) -> str:
 
 
 def is_tensor(x: Any) -> bool:
-    """A dense tensor, or a scalar, which is one of rank 0 here."""
+    """Is it a dense tensor, or a scalar, which is a tensor of rank 0 here?"""
     return kind_of(x) in ("tensor", "scalar")
 
 
@@ -42,7 +42,7 @@ def is_sparse(x: Any) -> bool:
 
 
 def is_constant(x: Any) -> bool:
-    """Is the value part of the graph?"""
+    """Is it a constant of the graph?"""
     return x.owner is None and hasattr(x, "data") and hasattr(x, "signature")
 
 
@@ -52,7 +52,7 @@ def dims_of(x: Any) -> tuple[int | None, ...]:
 
 
 def symbol(x: Any) -> Any:
-    """A leaf of ours for a leaf of PyTensor's.   Raises: UnsupportedError for a type that has none"""
+    """A symbol for a leaf of PyTensor.   Raises: UnsupportedError for an unsupported type"""
     match kind_of(x):
         case "tensor" | "scalar":
             return at.tensor(x.name, dtype=x.type.dtype, shape=dims_of(x))
@@ -68,7 +68,7 @@ def symbol(x: Any) -> Any:
 
 
 def from_constant(x: Any) -> Any:
-    """The value of a constant: a constant of ours, None, or a slice of numbers."""
+    """Convert a constant: to a constant of aotensor, None, or a slice of numbers."""
     match kind_of(x):
         case "tensor" | "scalar":
             return at.constant(np.asarray(x.data, dtype=x.type.dtype), name=x.name)
@@ -85,7 +85,7 @@ def from_constant(x: Any) -> Any:
 
 
 def shared_of(x: Any) -> Any:
-    """A new shared variable of ours with the value that PyTensor's has now."""
+    """A new shared variable with the current value of PyTensor's."""
     value = x.get_value(borrow=True)
     match kind_of(x):
         case "tensor" | "scalar":
@@ -99,7 +99,7 @@ def shared_of(x: Any) -> Any:
 
 
 def with_known_type(old: Any, new: Any) -> Any:
-    """A result with the dtype and the static extents that PyTensor knows of it, and its name."""
+    """A result with the dtype, the static extents and the name of PyTensor's variable."""
     if not is_tensor(old) or not isinstance(new, at.Variable):
         return new
     if new.dtype != old.type.dtype:
@@ -116,8 +116,7 @@ def with_known_type(old: Any, new: Any) -> Any:
 
 
 def number_of(n: Any) -> Any:
-    """A constant scalar, or an element of a constant, as a number, which the graph can simplify; else
-    the variable."""
+    """The number of a constant scalar or of a constant's element, which allows simplification; else the variable."""
     data = getattr(n, "data", None)
     owner = getattr(n, "owner", None)
     if owner is not None and n.ndim == 0 and all(isinstance(x, at.Constant) for x in owner.inputs):
@@ -129,7 +128,9 @@ def number_of(n: Any) -> Any:
 
 
 def state_of(generator: np.random.Generator) -> Array:
-    """Our state for one of NumPy's generators: the one that it carries, else one that follows from all of its own."""
+    """The aotensor state for a NumPy generator: the one that `generator_of` stored in it, else one derived from its
+    whole state.
+    """
     known = generator.bit_generator.state
     if known["bit_generator"] == "Philox" and int(known["state"]["key"][1]) == _MARK:
         return np.array([known["state"]["key"][0], known["state"]["counter"][0]], np.uint64)
@@ -138,7 +139,7 @@ def state_of(generator: np.random.Generator) -> Array:
 
 
 def generator_of(state: Array) -> np.random.Generator:
-    """One of NumPy's generators that carries a state of ours: `state_of` gives it back."""
+    """A NumPy generator that stores an aotensor state, which `state_of` returns."""
     key, draws = (int(word) for word in state)
     return np.random.Generator(np.random.Philox(key=key | _MARK << 64, counter=draws))
 

@@ -1,4 +1,4 @@
-"""Modules of StableHLO as Functions of ours; JAX is not needed.
+"""Import modules of StableHLO as Functions; JAX is not needed.
 
 from aotensor.importers.stablehlo import from_stablehlo
 

@@ -1,4 +1,4 @@
-"""Types and attributes: numbers, lists, records, and arrays that are written out."""
+"""Parse types and attributes: numbers, lists, records, and dense arrays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LARGEST_SPLAT: Final = 1 << 12
 
 @dataclass(frozen=True)
 class Aval:
-    """A type.   shape: None for an extent that is not known before a call; dtype: by its name where NumPy has none"""
+    """A type. shape: None for a dynamic extent; dtype: a name, if NumPy has no such dtype"""
 
     shape: tuple[Any, ...]
     dtype: Any
@@ -52,7 +52,7 @@ class Splat:
 
 
 def dtype_named(name: str) -> Any:
-    """A dtype of NumPy; the name itself where it has none, such as f8E4M3FN."""
+    """The NumPy dtype of a name; the name itself if NumPy has none, as for f8E4M3FN."""
     found = _DTYPES.get(name, name)
     if found == "bfloat16":
         try:
@@ -63,7 +63,7 @@ def dtype_named(name: str) -> Any:
 
 
 def dtype_of(aval: Aval) -> str:
-    """Our name of a dtype.   Raises: UnsupportedError for one that we do not have, such as f8E4M3FN"""
+    """The aotensor dtype of a type.   Raises: UnsupportedError for an unsupported dtype, such as f8E4M3FN"""
     if not isinstance(aval.dtype, np.dtype):  # by a name such as i4, which NumPy takes for another
         raise UnsupportedError(f"there is no dtype {aval.dtype}")
     return dtypes.canonical(str(aval.dtype))
@@ -95,7 +95,7 @@ def read_type(text: Text) -> Aval:
 
 
 def read_attribute(text: Text, is_typed: bool = True) -> Any:
-    """A value: numbers, text, lists, dicts; words and symbols as they are; arrays by `read_dense`.
+    """Parse an attribute: numbers, text, lists, dicts; words and symbols stay text; arrays by `read_dense`.
 
     is_typed: a number may have a type suffix; not where the type would be that of an operation.
 
@@ -120,7 +120,7 @@ def read_attribute(text: Text, is_typed: bool = True) -> Any:
 
 
 def _joined(text: Text, first: list[Any]) -> Any:
-    """A list, or lists with `x` and `->` between them, as the axes of products and convolutions are written."""
+    """Parse a list, or lists joined by `x` and `->`, as in dimension numbers of products and convolutions."""
     found = [first]
     while (text.kind == "word" and text.token == "x") or (len(found) == 2 and text.token == "->"):
         text.advance()
@@ -130,7 +130,7 @@ def _joined(text: Text, first: list[Any]) -> Any:
 
 
 def _typed(text: Text, value: Any, is_typed: bool) -> Any:
-    """A value behind which its type may stand."""
+    """A value that may be followed by its type."""
     if is_typed and text.take(":"):
         read_type(text)
     return value
@@ -221,7 +221,7 @@ def read_dense(text: Text) -> tuple[Aval, Any]:
 
 
 def _of_bytes(digits: str, dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
-    """The elements in memory; of bool a byte each, or eight in a byte."""
+    """Decode elements from their bytes; bools are one byte each, or packed eight to a byte."""
     content = bytes.fromhex(digits)
     if dtype.kind != "b":
         return np.frombuffer(content, dtype)
@@ -243,7 +243,7 @@ def _of_numbers(body: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
 
 def _element(atom: str, dtype: np.dtype[Any]) -> Any:
-    """A number; of floats hexadecimal digits are their bits.   Raises: ValueError, OverflowError"""
+    """Parse a number; hexadecimal digits are the bits of a float.   Raises: ValueError, OverflowError"""
     if dtype.kind == "b":
         if atom not in ("true", "false", "1", "0", "-1"):
             raise ValueError(f"{atom} is neither true nor false")

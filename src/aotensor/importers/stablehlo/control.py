@@ -31,7 +31,7 @@ _TARGETS: Final = (
 
 @writes("while", note="a loop; one that counts has a gradient")
 def _while(to: Translator, found: Operation, equations: list[Equation]) -> None:
-    """Values that a step does not change are not part of the state: both regions capture them."""
+    """Translate a while loop; values that a step does not change are captured by both regions instead of carried."""
     if len(found.regions) != 2:
         raise Unsuited(f"it has {len(found.regions)} regions")
     condition, body = found.regions
@@ -107,7 +107,7 @@ def _case(to: Translator, found: Operation, equations: list[Equation]) -> None:
 
 
 def _bounded(to: Translator, found: Operation, equations: list[Equation], which: Value, last: int) -> Value:
-    """The number of a branch: one below 0 means the last."""
+    """The index of a branch, from 0 to `last`: other numbers select the last branch."""
     made = to.made.get(id(which))
     if made is not None and (
         (made.primitive.name == "convert_element_type" and is_bool(made.invars[0]))
@@ -148,7 +148,7 @@ def _call(to: Translator, found: Operation, equations: list[Equation]) -> None:
 
 @writes("composite", note="one of chlo that is known, or its decomposition")
 def _composite(to: Translator, found: Operation, equations: list[Equation]) -> None:
-    """One that is a primitive, as that; else by its decomposition."""
+    """Translate a composite: as a primitive if it corresponds to one, else by its decomposition."""
     name = str(found.words[0] if found.words else found.attributes.get("name", ""))
     try:
         if name.startswith("chlo.") and (known := CHLO.get(name.removeprefix("chlo."))) is not None:
@@ -161,7 +161,7 @@ def _composite(to: Translator, found: Operation, equations: list[Equation]) -> N
 
 @writes("custom_call", note=_TARGETS)
 def _custom_call(to: Translator, found: Operation, equations: list[Equation]) -> None:
-    """Those that are known by name; nothing is ever called."""
+    """Translate a custom call with a known name; no external code is called."""
     target = target_of(found)
     if target in ("Sharding", "annotate_device_placement", "SPMDFullToShardShape"):
         _barrier(to, found, equations)
@@ -178,7 +178,9 @@ def _custom_call(to: Translator, found: Operation, equations: list[Equation]) ->
 
 
 def _assertion(to: Translator, found: Operation, equations: list[Equation]) -> None:
-    """What JAX says of extents: that one is an expression of others is checked, that it is not 0 is not."""
+    """Translate JAX's assertions on extents: those on expressions of others become checks, those that an extent is not
+    0 are dropped.
+    """
     if found.results or not found.operands or not is_bool(found.operands[0]) or not to.is_outermost:
         raise Unsuited("elsewhere than in front of a program")
     made = to.made.get(id(found.operands[0]))
@@ -190,7 +192,7 @@ def _assertion(to: Translator, found: Operation, equations: list[Equation]) -> N
 
 
 def _orthogonal(to: Translator, step: Step, found: Operation, equations: list[Equation]) -> None:
-    """Products of reflections that `geqrf` has found: the orthogonal factor of its matrix."""
+    """Products of reflections computed by `geqrf`: the orthogonal factor of its matrix."""
     packed, scales = step.invars
     made = to.made.get(id(packed))
     while made is not None and made.primitive.name in ("slice", "pad") and _keeps_rows(made):
@@ -206,7 +208,7 @@ def _orthogonal(to: Translator, step: Step, found: Operation, equations: list[Eq
 
 
 def _keeps_rows(made: Equation) -> bool:
-    """Does it change columns only?"""
+    """Does the operation only change columns?"""
     if made.primitive.name == "slice":
         starts, stops, steps = (made.params[k][:-1] for k in ("start_indices", "limit_indices", "strides"))
         is_whole = list(stops) == list(made.invars[0].aval.shape[:-1]) and made.params["start_indices"][-1] == 0

@@ -45,7 +45,7 @@ def _entered(table: Mapping[str, tuple[str, int]], dialect: str) -> None:
 
 
 def plain(found: Operation, primitive: str, count: int) -> Step:
-    """A primitive of operands that are like each other.   Raises: Unsuited for others"""
+    """An elementwise primitive of operands with equal types.   Raises: Unsuited for others"""
     given = operands(found, count)
     shape = found.results[0].aval.shape
     if not all(may_be(x.aval.shape, shape) for x in given):
@@ -60,7 +60,7 @@ _entered(CHLO, "chlo")
 
 
 def _or_logical(primitive: str, logical: str) -> None:
-    """Arithmetic, of bool logic."""
+    """A translation to a primitive, or for bool operands to a logical one."""
     name = {"add": "add", "mul": "multiply", "max": "maximum", "min": "minimum"}[primitive]
     TABLE[f"stablehlo.{name}"] = lambda found: plain(
         found, logical if found.results and is_bool(found.results[0]) else primitive, 2
@@ -85,7 +85,10 @@ def _compare(found: Operation) -> Step:
 
 
 def comparison(found: Operation) -> tuple[str, bool]:
-    """EQ, NE, GE, GT, LE or LT, and whether of the total order.   Raises: Unsuited"""
+    """The direction of a comparison (EQ, NE, GE, GT, LE or LT), and whether it uses the total order.
+
+    Raises: Unsuited
+    """
     words = [str(w).split()[-1].rstrip(">") for w in (*found.words, *found.attributes.values()) if str(w).split()]
     name = next((word for word in words if word in _SYMBOLS), "")
     if not name:

@@ -1,6 +1,5 @@
-"""Operations and regions, as JAX prints them: operations in their own form, or in MLIR's generic one.
-
-The own forms are read by one rule: operands, words, `key = value`, in any order, up to the types.
+"""Parse operations and regions as JAX prints them: in their pretty form, or in MLIR's generic form. One rule parses all
+pretty forms: operands, words, `key = value`, in any order, up to the types.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ _RETURNS = ("return", "func.return", "stablehlo.return")
 
 
 class _Scope:
-    """Names of values, with those around."""
+    """Names of values, including those of outer regions."""
 
     def __init__(self, names: dict[str, list[Value]], outer: _Scope | None) -> None:
         self.names, self.outer = names, outer
 
     def find(self, name: str) -> list[Value] | None:
-        """The results that a name stands for."""
+        """The results with this name."""
         scope: _Scope | None = self
         while scope is not None:
             if name in scope.names:
@@ -45,7 +44,7 @@ def read_location(text: Text) -> str:
 
 
 def read_region(text: Text, arguments: list[Value], names: dict[str, list[Value]], outer: _Scope | None) -> Region:
-    """`{ ... }` with what it returns.   names: those of its arguments, to which its own are added
+    """Parse a region `{ ... }` and its returned values. names: of its arguments, to which its values are added
 
     Raises: DamagedText
     """

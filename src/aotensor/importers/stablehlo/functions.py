@@ -1,4 +1,4 @@
-"""from_stablehlo: a text as a Function of ours."""
+"""from_stablehlo: import a text as a Function."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def function_of(
     module: Module, file: str, entry: str, name: str | None = None,
     shapes: Mapping[str, Sequence[int | str | None]] | None = None, grad: str | Sequence[str] = (),
 ) -> aot.Function:  # fmt: skip
-    """A function of a module that was read.   file: as messages call it   Raises: as from_stablehlo"""
+    """Import a function of a parsed module. file: its name in messages   Raises: as from_stablehlo"""
     translator = Translator(module, file)
     program = translator.function(entry)
     main = module.functions[entry]
@@ -88,7 +88,7 @@ def function_of(
 
 
 def _read(source: str | PathLike[str]) -> tuple[str, str]:
-    """The text, and how messages call it.   Raises: OSError, DamagedText"""
+    """The text, and its name in messages.   Raises: OSError, DamagedText"""
     if isinstance(source, str):
         if "func.func" not in source:
             raise DamagedText(
@@ -136,7 +136,7 @@ def _inputs(
 
 
 def _fitting(label: str, known: Sequence[Any], given: Sequence[int | str | None]) -> list[Any]:
-    """Dims of an argument.   Raises: GraphValueError where they are others than the text's"""
+    """Merge given dims of an argument with those of the text.   Raises: GraphValueError if they contradict"""
     is_right = not isinstance(given, str) and len(given) == len(known)
     if not is_right or any(n is not None and n != m for n, m in zip(known, given, strict=True)):
         raise GraphValueError(
@@ -146,7 +146,7 @@ def _fitting(label: str, known: Sequence[Any], given: Sequence[int | str | None]
 
 
 def _share_extents(importer: Importer, inputs: Sequence[at.Variable]) -> None:
-    """Dims of one name are one scalar."""
+    """Use one scalar for all dims of the same name."""
     shared: dict[str, Any] = {}
     for x in inputs:
         for axis, dim in enumerate(x.tensor_type.shape):
@@ -155,7 +155,7 @@ def _share_extents(importer: Importer, inputs: Sequence[at.Variable]) -> None:
 
 
 def _arranged(main: Function, values: Sequence[at.Variable]) -> Any:
-    """Results as a variable, a list or a dict, by the tree that JAX recorded."""
+    """Arrange results as a variable, a list or a dict, by the tree that JAX recorded."""
     names = result_names(main)
     if not values:
         raise GraphValueError(f"@{main.name} returns nothing")

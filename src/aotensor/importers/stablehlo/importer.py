@@ -27,7 +27,7 @@ _LONGEST: Final = 64
 
 
 class Importer(Interpreter):
-    """One import.   file: as messages call it; checks: messages and conditions that calls must meet"""
+    """One import of a text. file: its name in messages; checks: messages and conditions that calls must meet"""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -41,7 +41,7 @@ class Importer(Interpreter):
         self._extents[x, axis] = size
 
     def extent(self, dim: Any) -> Extent:
-        """A number, or the scalar that stands for an extent that is not known.   Raises: Unsuited for one unknown"""
+        """A number, or the scalar for a dynamic extent.   Raises: Unsuited for an unknown one"""
         if dim is None:
             raise Unsuited("of extents that are not known")
         found: Extent = dim
@@ -52,13 +52,13 @@ class Importer(Interpreter):
         return Site(self._file, equation.line)
 
     def constant(self, value: Any, dtype: Any = None) -> at.Variable:
-        """A value of the text, each once."""
+        """Convert a constant of the text; equal constants are one variable."""
         if id(value) not in self._constants:
             self._constants[id(value)] = at.constant(np.asarray(value, dtype))
         return self._constants[id(value)]
 
     def converted(self, equation: Any, inputs: Sequence[at.Variable]) -> Any:
-        """Apply the rule of an equation, with extents that operands hold."""
+        """Apply the rule of an equation, with extents given by operands."""
         name, count = equation.primitive.name, len(inputs) - equation.shapes
         if name == "extent":
             return at.cast(at.as_tensor(self._extent_of(inputs[0], equation.params["axis"])), "int64")
@@ -93,7 +93,7 @@ class Importer(Interpreter):
         return found
 
     def with_known_type(self, x: at.Variable, aval: Any) -> at.Variable:
-        """x with dtype and static extents of the text.   Raises: GraphTypeError where it has others"""
+        """x with dtype and static extents of the text.   Raises: GraphTypeError if they contradict those of x"""
         if not may_be(x.static_shape, aval.shape):
             raise GraphTypeError(f"gives {x.type}, where the text says {aval}")
         if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype_of(aval)):
@@ -101,7 +101,7 @@ class Importer(Interpreter):
         return super().with_known_type(x, aval)
 
     def _are_one_extent(self, pair: Sequence[at.Variable]) -> bool:
-        """Are two integers the same extent, by its name?"""
+        """Are two integers the same named extent?"""
         found = [self._entries.get(x) for x in pair]
         first, second = found if len(found) == 2 else (None, None)
         return first is not None and second is not None and len(first) == len(second) == 1 and first[0] is second[0]
@@ -113,7 +113,7 @@ class Importer(Interpreter):
         return self._extents.setdefault((x, axis), at.shape_i(x, axis))
 
     def _held(self, x: at.Variable) -> list[Extent]:
-        """The integers of a vector or matrix, as numbers where they are known.   Raises: Unsuited"""
+        """The integers of a vector or matrix, as numbers if they are static.   Raises: Unsuited"""
         if x.ndim == 2 and 0 < (x.static_shape[1] or 0) <= _LONGEST:
             value = known_value(x) if x.dtype.startswith(("int", "uint")) else None
             if value is not None and value.size <= _LONGEST:
@@ -128,7 +128,7 @@ class Importer(Interpreter):
         return [at.cast(x[k], "int64") for k in range(count)]
 
     def _entries_of(self, x: at.Variable) -> list[Extent] | None:
-        """The integers of a scalar or vector that is constant or made of extents, else None."""
+        """The integers of a scalar or vector that is constant or computed from extents; else None."""
         if x in self._entries:
             return self._entries[x]
         if x.ndim > 1 or not x.dtype.startswith(("int", "uint")) or (x.ndim and (x.static_shape[0] or 0) > _LONGEST):
@@ -137,7 +137,7 @@ class Importer(Interpreter):
         return None if value is None else [int(n) for n in np.ravel(value)]
 
     def _follow(self, equation: Any, inputs: Sequence[at.Variable], found: Sequence[at.Variable]) -> None:
-        """Record the integers of a result that rearranges integers made of extents."""
+        """Track the integers of a result that rearranges integers computed from extents."""
         if not found or found[0].ndim > 1 or not found[0].dtype.startswith(("int", "uint")):
             return
         name, x = equation.primitive.name, found[0]
@@ -165,7 +165,7 @@ def _are_short(xs: Sequence[at.Variable]) -> bool:
 
 
 def _with_extents(x: Any, extents: Sequence[Extent]) -> Any:
-    """An operand as rules read it, with scalars for unknown extents."""
+    """An operand in the form that rules read, with scalars for unknown extents."""
     plain = SimpleNamespace(aval=aval_of(extents, x.aval.dtype))
     if hasattr(x, "val"):
         plain.val = x.val

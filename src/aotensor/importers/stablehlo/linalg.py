@@ -1,4 +1,4 @@
-"""Products, Fourier transforms, triangular systems, and the calls of LAPACK that JAX writes into a text."""
+"""Products, Fourier transforms, triangular systems, and LAPACK calls that JAX emits."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _solved(
 
 
 def _options(found: Operation) -> Mapping[str, Any]:
-    """The options that JAX passes to LAPACK: letters as numbers.   Raises: Unsuited"""
+    """The options that JAX passes to LAPACK: character codes.   Raises: Unsuited"""
     config = found.attributes.get("mhlo.backend_config", found.attributes.get("backend_config", {}))
     if not isinstance(config, dict):
         raise Unsuited("in a form of JAX before 0.4.36")
@@ -184,7 +184,7 @@ _LAPACK: Final[Mapping[str, Callable[[Operation], Step]]] = {
 
 
 def lapack(found: Operation, target: str) -> Step | None:
-    """The step of a call of LAPACK, None for others.   Raises: Unsuited for one in a form that JAX does not write"""
+    """The translation of a LAPACK call; None for other calls.   Raises: Unsuited for a form that JAX does not emit"""
     for letter, dtype in _LETTERS.items():
         routine = target.removeprefix(f"lapack_{letter}").removesuffix("_ffi")
         if target == f"lapack_{letter}{routine}_ffi" and routine in _LAPACK:
@@ -195,5 +195,5 @@ def lapack(found: Operation, target: str) -> Step | None:
 
 
 def names() -> Sequence[str]:
-    """The calls of LAPACK that have a counterpart."""
+    """Names of the supported LAPACK calls."""
     return sorted(_LAPACK)

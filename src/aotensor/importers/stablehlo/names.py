@@ -12,13 +12,13 @@ _LIST = re.compile(r"\[\d+\]")
 
 
 def _identifier(label: str) -> str:
-    """`params['layers'][0].w` as `params_layers_0_w`; "" for what has no letters."""
+    """An identifier for a label: `params['layers'][0].w` → `params_layers_0_w`; "" for a label without letters."""
     found = re.sub(r"_+", "_", re.sub(r"[^\w]+", "_", label, flags=re.ASCII)).strip("_")
     return f"x{found}" if found[:1].isdigit() else found
 
 
 def argument_names(module: Module, main: Function) -> list[str]:
-    """The names of arguments: in their locations, or in those of a function that they are handed on to; else arg0, …"""
+    """The names of arguments, from their locations or those of a function that they are passed to; else arg0, …"""
     found = [_identifier(label) for label in main.labels]
     for operation, inner in _calls(module, main):
         for x, label in zip(operation.operands, inner.labels, strict=False):
@@ -35,14 +35,14 @@ def argument_names(module: Module, main: Function) -> list[str]:
 
 
 def _calls(module: Module, main: Function) -> Iterator[tuple[Operation, Function]]:
-    """Calls in the body of a function, and what they call."""
+    """Calls in the body of a function, with their callees."""
     for operation in main.body.operations:
         if operation.name == "func.call" and operation.words and operation.words[0] in module.functions:
             yield operation, module.functions[operation.words[0]]
 
 
 def dims_of(module: Module, main: Function) -> Mapping[tuple[int, int], str]:
-    """The names of extents, by argument and axis: JAX hands them on as numbers that it has names for."""
+    """The names of extents, by argument and axis; JAX passes them between functions as named integers."""
     made = {id(x): operation for operation in main.body.operations for x in operation.results}
     places = {id(x): k for k, x in enumerate(main.body.arguments)}
     found: dict[tuple[int, int], str] = {}
@@ -56,7 +56,7 @@ def dims_of(module: Module, main: Function) -> Mapping[tuple[int, int], str]:
 
 
 def _extent(x: Value, made: Mapping[int, Operation], places: Mapping[int, int]) -> tuple[int, int] | None:
-    """Argument and axis whose extent a value is."""
+    """The argument and axis whose extent equals a value."""
     operation = made.get(id(x))
     while operation is not None and operation.name == "stablehlo.convert" and operation.operands:
         operation = made.get(id(operation.operands[0]))
@@ -85,7 +85,7 @@ def _with_equal_ones(
 
 
 def result_names(main: Function) -> Sequence[str] | None:
-    """Names of results, None where they are one array, or a list or tuple of them."""
+    """Names of results; None if the result is one array, or a list or tuple of arrays."""
     infos: list[Any] = [note.get("jax.result_info") for note in main.result_notes]
     if not all(isinstance(info, str) for info in infos):
         return None

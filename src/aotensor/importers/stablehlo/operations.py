@@ -1,4 +1,4 @@
-"""Import all translations, which fill the tables."""
+"""Import all modules with translations, which register themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations whose regions say how elements are combined: reductions, windows, scatters, sorting."""
+"""Operations with a region that combines or compares elements: reductions, windows, scatters, sorting."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LOGICAL: Final = {"add": "or", "multiply": "and", "maximum": "or", "minimum": "
 
 
 def _kind(name: str, x: Value) -> str:
-    """The name of an operation on such elements: arithmetic of bool is logic."""
+    """The name of an operation on elements of this dtype: arithmetic on bools is logic."""
     return _LOGICAL.get(name, name) if is_bool(x) else name
 
 
@@ -82,7 +82,7 @@ def _scalar(to: Translator, x: Value) -> Value:
 def _combine(
     to: Translator, found: Operation, equations: list[Equation], name: str, x: Value, start: Value, result: Value
 ) -> None:
-    """x and a number combined."""
+    """Combine x and a scalar."""
     to.emit(Step(_COMBINED[name], [start, x]), found, equations, [result])
 
 
@@ -132,7 +132,7 @@ def _reduced(
 def _by_own_function(
     to: Translator, found: Operation, equations: list[Equation], primitive: str, params: dict[str, Any]
 ) -> None:
-    """A reduction by the program of a region.   Raises: Unsuited where that takes no numbers of these dtypes"""
+    """Reduce by the program of a region.   Raises: Unsuited if it does not accept scalars of these dtypes"""
     count = len(found.results)
     if len(found.regions) != 1 or len({x.aval.shape for x in found.operands[:count]}) != 1:
         raise Unsuited(f"it has {len(found.regions)} regions, or operands with other extents")
@@ -146,7 +146,7 @@ def _by_own_function(
 
 
 def _is_extreme(to: Translator, found: Operation, over: tuple[int, ...], region: Region) -> str:
-    """ "argmax" or "argmin" for the extreme elements along an axis and their positions, else ""."""
+    """ "argmax" or "argmin" if the operation computes extreme elements along an axis and their positions; else ""."""
     forest = Forest(to.bodies)
     try:
         name = extreme_position(forest, forest.of(region, to.constants()))
@@ -172,7 +172,7 @@ def _is_extreme(to: Translator, found: Operation, over: tuple[int, ...], region:
 
 
 def _extreme(to: Translator, found: Operation, equations: list[Equation], over: tuple[int, ...], name: str) -> None:
-    """The largest or least elements along an axis and their first positions."""
+    """The largest or smallest elements along an axis and their first positions."""
     x, monoid = found.operands[0], "maximum" if name == "argmax" else "minimum"
     largest, place = found.results
     to.emit(Step(name, [x], {"axes": over, "index_dtype": place.aval.dtype}), found, equations, [place])
@@ -180,7 +180,7 @@ def _extreme(to: Translator, found: Operation, equations: list[Equation], over: 
 
 
 def replaced_axis(made: Equation, axis: int) -> Equation:
-    """A line of numbers that is broadcast along an axis, as one along that axis."""
+    """Rewrite a vector that is broadcast along an axis as a vector along that axis."""
     return Equation(made.primitive, {**made.params, "dimension": axis}, made.invars, made.outvars)
 
 

@@ -20,9 +20,8 @@ _MONOIDS: Final = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
 
 
 def merged(region: Region) -> list[str] | None:
-    """Of a region that combines its k-th with its (n + k)-th argument, by which operation each; None for others.
-
-    "second" is the later argument itself; "subtract" the later one from the first.
+    """The operation of each result of a region that combines its k-th with its (n + k)-th argument; None for other
+    regions. "second" returns the later argument; "subtract" subtracts the later one from the first.
     """
     count = len(region.results)
     if len(region.arguments) != 2 * count:
@@ -51,9 +50,8 @@ def merged(region: Region) -> list[str] | None:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A value of a region by how it is made; of one forest, equal ones are one object.
-
-    name: of the operation, with its comparison; argument: its number; value: of a constant
+    """A value of a region as an expression tree; in one forest, equal trees are one object. name: of the operation,
+    with its comparison; argument: its number; value: of a constant
     """
 
     name: str
@@ -63,7 +61,7 @@ class Tree:
 
 
 class Forest:
-    """Trees, equal ones once.   functions: regions that may be called, by name"""
+    """Hash-consed expression trees. functions: regions that may be called, by name"""
 
     def __init__(self, functions: Mapping[str, Region]) -> None:
         self._known: dict[Any, Tree] = {}
@@ -114,7 +112,7 @@ class Forest:
         return known[id(x)] if id(x) in known else self._constant(constants.get(id(x)))
 
     def _constant(self, value: Any) -> Tree:
-        """A number; a value from outside that is not known equals nothing else."""
+        """A constant tree; an unknown value from outside is different from all others."""
         is_one = isinstance(value, np.ndarray) and value.size == 1
         return self.tree("constant", value=value.ravel()[0].item()) if is_one else Tree("constant")
 
@@ -132,7 +130,7 @@ def _bare(tree: Tree) -> Tree:
 
 
 def _key(tree: Tree, name: str) -> int | None:
-    """The operand whose two elements are compared in this way, None if none are."""
+    """The operand whose two elements are compared in this way; None for other trees."""
     if tree.name != name or len(tree.parts) != 2:
         return None
     first, second = (_bare(part) for part in tree.parts)
@@ -142,7 +140,7 @@ def _key(tree: Tree, name: str) -> int | None:
 
 
 def sort_keys(tree: Tree) -> tuple[list[int], bool]:
-    """The operands by which is sorted, the most important first, and whether downwards.   Raises: Unsuited"""
+    """The sort keys, the most significant first, and whether the order is descending.   Raises: Unsuited"""
     for name, is_down in (("LT", False), ("GT", True)):
         keys: list[int] = []
         rest: Tree | None = tree
@@ -155,7 +153,7 @@ def sort_keys(tree: Tree) -> tuple[list[int], bool]:
 
 
 def _next(tree: Tree, name: str, keys: list[int]) -> Tree | None:
-    """rest of x < y or (x = y and rest), whose key is entered."""
+    """`rest` of `x < y or (x = y and rest)`; the key is appended to `keys`."""
     if tree.name != "or" or len(tree.parts) != 2:
         return None
     first, second = tree.parts
@@ -183,7 +181,7 @@ def extreme_position(forest: Forest, results: Sequence[Tree]) -> str:
 
 
 def is_logaddexp(region: Region, functions: Mapping[str, Region]) -> bool:
-    """Is it log(exp x + exp y), as JAX writes it?   functions: that it may call"""
+    """Is it log(exp x + exp y), in JAX's form? functions: that it may call"""
     forest = Forest(functions)
     try:
         results = forest.of(region, {})

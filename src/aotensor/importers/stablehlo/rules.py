@@ -1,6 +1,5 @@
-"""Rules without a primitive of lax: LAPACK's routines as JAX calls them, extents, elementwise bodies.
-
-What a routine leaves in places that JAX does not read is nan here.
+"""Rules without a primitive of lax: LAPACK's routines as JAX calls them, extents, elementwise bodies. Elements that JAX
+does not read are nan here.
 """
 
 from __future__ import annotations
@@ -18,19 +17,19 @@ from aotensor.importers.stablehlo.table import Equation
 
 
 def _nothing(context: Context, equation: Equation, number: int, x: at.Variable) -> at.Variable:
-    """A result that JAX does not read: nan.   number: which; x: its axes in front are those of x"""
+    """A result that JAX does not read: nan. number: of the result; x: has the same leading axes"""
     aval = equation.outvars[number].aval
     shape = [extent(x, d) if n is None else n for d, n in enumerate(aval.shape)]
     return at.broadcast_to(at.constant(np.asarray(np.nan, aval.dtype)), shape)
 
 
 def _success(x: at.Variable) -> at.Variable:
-    """The status of each matrix: 0."""
+    """The LAPACK status of each matrix: 0."""
     return at.zeros([extent(x, d) for d in range(x.ndim - 2)], dtype="int32")
 
 
 def _potrf(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
-    """The factor below and on the diagonal, x above; nan where x is not positive definite."""
+    """The Cholesky factor in the lower triangle, x above it; nan if x is not positive definite."""
     return [at.tril(at.cholesky(x, on_error="nan")) + at.triu(x, 1), _success(x)]
 
 
@@ -40,7 +39,7 @@ def _getrf(context: Context, equation: Equation, x: at.Variable) -> list[at.Vari
 
 
 def _geqrf(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
-    """The triangular factor, below which reflections would be; `orgqr` finds them again."""
+    """The triangular factor; the reflections below are not stored, `orgqr` recomputes them."""
     _, r = at.qr(x)
     rows, columns = x.static_shape[-2:]
     assert rows is not None and columns is not None
@@ -73,7 +72,7 @@ def _syevd(context: Context, equation: Equation, x: at.Variable) -> list[at.Vari
 
 
 def _map(context: Context, equation: Equation, *inputs: at.Variable) -> at.Variable:
-    """The body on one element of each operand, then that graph on all of them."""
+    """Translate the body for one element of each operand, then vectorise it over all elements."""
     count = equation.params["outer"]
     operands = inputs[count:]
     elements = [at.tensor(dtype=x.dtype, shape=()) for x in operands]

@@ -1,4 +1,4 @@
-"""Operations that move, repeat, join and slice elements, also with extents that operands hold."""
+"""Operations that move, repeat, join and slice elements, including those with extents given by operands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WIDTHS: Final = ("edge_padding_low", "edge_padding_high", "interior_padding")
 
 
 def _late_shape(found: Operation, key: str) -> Late:
-    """A shape that an operand holds; what the type of the result knows is a number."""
+    """A shape given by an operand; static extents of the result's type are numbers."""
     return lambda given: {key: known_or(shape_of(found), given)}
 
 

@@ -26,7 +26,9 @@ class Region:
 
 @dataclass(eq=False)
 class Operation:
-    """name: with its dialect, `stablehlo.add`. words: what the own form says without a key, `GE`, `SIGNED`."""
+    """An operation. name: with its dialect, `stablehlo.add`. words: keywords of its pretty form, such as `GE`,
+    `SIGNED`.
+    """
 
     name: str
     line: int
@@ -39,7 +41,7 @@ class Operation:
 
 @dataclass(eq=False)
 class Function:
-    """labels: what arguments are called in the text's locations; notes: attributes of arguments and of results"""
+    """A function. labels: names of arguments in the text's locations; notes: attributes of arguments and of results"""
 
     name: str
     body: Region

@@ -1,4 +1,5 @@
-"""Operations of StableHLO in the words of `jax.lax`, so that one table of rules serves both: what a translation says.
+"""Types and helpers for translating operations of StableHLO to primitives of `jax.lax`, so that both share one table of
+rules.
 
 Source: https://openxla.org/stablehlo/spec
 """
@@ -22,15 +23,13 @@ Late: TypeAlias = Callable[..., Params]
 
 
 class Unsuited(Exception):
-    """Raised for an operation that has no counterpart; its text is the reason."""
+    """Raised for an operation that cannot be translated; the text is the reason."""
 
 
 @dataclass(eq=False)
 class Equation:
-    """A primitive of lax as rules read it.
-
-    shapes: how many operands, the last ones, hold extents and are not given to the rule but to `late`. name: of the
-    operation that it stands for.
+    """A primitive of lax in the form that rules read. shapes: number of trailing operands with extents, which are
+    passed to `late` instead of the rule. name: of the translated operation.
     """
 
     primitive: Any
@@ -45,7 +44,7 @@ class Equation:
 
 @dataclass(eq=False)
 class Program:
-    """A region or a function, as jaxprs are."""
+    """A region or a function, with the attributes of a jaxpr."""
 
     invars: Sequence[Any]
     eqns: list[Equation]
@@ -62,7 +61,7 @@ class Literal(Value):
 
 @dataclass
 class Step:
-    """The translation of an operation to one primitive.   shapes: operands that hold extents, for `late`"""
+    """The translation of an operation to one primitive. shapes: operands with extents, for `late`"""
 
     primitive: str
     invars: Sequence[Any]
@@ -81,7 +80,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def translates(*names: str, note: str = "") -> Callable[[F], F]:
-    """A decorator: the function translates these operations to one primitive."""
+    """A decorator that registers a function as the translation of these operations to one primitive."""
 
     def entered(function: F) -> F:
         for name in names:
@@ -94,14 +93,17 @@ def translates(*names: str, note: str = "") -> Callable[[F], F]:
 
 
 def equation(step: Step, outvars: Sequence[Any], found: Operation) -> Equation:
-    """The equation of a step, in place of an operation."""
+    """The equation of a step, which replaces an operation."""
     invars = [*step.invars, *step.shapes]
     primitive = SimpleNamespace(name=step.primitive)
     return Equation(primitive, step.params, invars, outvars, found.name, found.line, step.late, len(step.shapes))
 
 
 def attribute(found: Operation, *keys: str) -> Any:
-    """An attribute, which the own form may call otherwise than the generic one.   Raises: Unsuited if it is missing"""
+    """An attribute, whose name may differ between the pretty and the generic form.
+
+    Raises: Unsuited if it is missing
+    """
     for key in keys:
         if key in found.attributes:
             return found.attributes[key]
@@ -109,7 +111,7 @@ def attribute(found: Operation, *keys: str) -> Any:
 
 
 def ints(found: Operation, *keys: str, count: int | None = None, default: int | None = None) -> list[int]:
-    """Integers of an attribute, that is a list or an array.   count: how many; default: each, where it is left out
+    """The integers of an attribute, a list or an array. count: expected number; default: of each, if it is left out
 
     Raises: Unsuited
     """
@@ -132,7 +134,7 @@ def sizes(found: Operation, *keys: str, count: int, default: int = 1) -> list[in
 
 
 def pairs(found: Operation, *keys: str, count: int) -> list[tuple[int, int]]:
-    """Widths before and behind, per axis; 0 where they are left out.   Raises: Unsuited"""
+    """Padding widths before and after, per axis; 0 if they are left out.   Raises: Unsuited"""
     if not any(key in found.attributes for key in keys):
         return [(0, 0)] * count
     value = attribute(found, *keys)
@@ -154,19 +156,19 @@ def number(found: Operation, *keys: str, default: Any = None) -> Any:
 
 
 def in_rank(axis: int, rank: int) -> int:
-    """An axis of so many.   Raises: Unsuited"""
+    """Check an axis against the rank, and return it.   Raises: Unsuited"""
     if not 0 <= axis < rank:
         raise Unsuited(f"it has axis {axis} of a tensor of rank {rank}")
     return axis
 
 
 def axis_of(found: Operation, *keys: str, rank: int) -> int:
-    """An axis of so many.   Raises: Unsuited"""
+    """The axis attribute, checked against the rank.   Raises: Unsuited"""
     return in_rank(number(found, *keys), rank)
 
 
 def axes(found: Operation, *keys: str, rank: int) -> list[int]:
-    """Different axes.   Raises: Unsuited"""
+    """The axes of an attribute, which must be distinct.   Raises: Unsuited"""
     return different([in_rank(n, rank) for n in ints(found, *keys)], keys[0])
 
 
@@ -178,7 +180,7 @@ def different(numbers: list[int], what: str) -> list[int]:
 
 
 def shape_of(found: Operation) -> tuple[Any, ...]:
-    """The extents of the first result, None where they are known in a call only."""
+    """The extents of the first result; None for dynamic ones."""
     shape: tuple[Any, ...] = found.results[0].aval.shape
     return shape
 
@@ -196,17 +198,17 @@ def is_bool(x: Value) -> bool:
 
 
 def may_be(x: Sequence[Any], y: Sequence[Any]) -> bool:
-    """Can these be the extents of one tensor?   None: not known"""
+    """Are two shapes compatible? None is a dynamic extent"""
     return len(x) == len(y) and all(a == b or a is None or b is None for a, b in zip(x, y, strict=True))
 
 
 def known_or(known: Sequence[Any], given: Sequence[Extent]) -> list[Extent]:
-    """Static extents of the text, else those that an operand holds.   Raises: Unsuited for another number of them"""
+    """The static extents of the text, else those given by an operand. Raises: Unsuited for a wrong number"""
     if len(known) != len(given):
         raise Unsuited(f"{len(given)} extents for {len(known)} axes")
     return [g if n is None else n for n, g in zip(known, given, strict=True)]
 
 
 def aval_of(shape: Sequence[Any], dtype: Any) -> Aval:
-    """A type."""
+    """The type with this shape and dtype."""
     return Aval(tuple(shape), dtype)

@@ -1,4 +1,4 @@
-"""The tokens of a text with their lines."""
+"""A tokenizer of StableHLO text that knows the line of each token."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class Text:
                 return self.source[start + 1 : self.place].rstrip()[:-1]
 
     def skip_location(self) -> None:
-        """Read `loc(...)` where there is one."""
+        """Skip an optional `loc(...)`."""
         if self.token == "loc" and self.kind == "word":
             self.advance()
             if self.token != "(":
@@ -140,7 +140,7 @@ class Text:
 
 
 def unquoted(token: str) -> str:
-    """The text of a string in quotes: bytes outside of ASCII come as \\XX."""
+    """The content of a quoted string; bytes outside of ASCII are escaped as \\XX."""
     body = token[1:-1]
     if "\\" not in body:
         return body

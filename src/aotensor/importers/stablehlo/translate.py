@@ -38,7 +38,9 @@ WRITTEN: Final[dict[str, Written]] = {}
 
 
 def writes(*names: str, dialect: str = "stablehlo", note: str = "") -> Callable[[Written], Written]:
-    """A decorator: the function writes the equations of these operations, or says what their results are."""
+    """A decorator that registers a function that appends equations for these operations, or records equivalents of
+    their results.
+    """
 
     def entered(function: Written) -> Written:
         for name in names:
@@ -111,7 +113,7 @@ class Translator:
         return program
 
     def region(self, region: Region) -> tuple[Program, list[Value]]:
-        """A region as a program of the values around that it uses, which come first, and of its arguments."""
+        """A region as a program of the outer values that it uses, then its arguments."""
         program = self._program(region)
         inside = {id(x) for x in program.invars} | {id(x) for e in program.eqns for x in e.outvars}
         used = [*(x for e in program.eqns for x in e.invars), *program.outvars]
@@ -179,7 +181,7 @@ class Translator:
     def emit(
         self, step: Step, found: Operation, equations: list[Equation], outvars: Sequence[Value] | None = None
     ) -> Sequence[Value]:
-        """Add an equation.   outvars: in place of the operation's results   Raises: Unsuited"""
+        """Add an equation. outvars: instead of the operation's results   Raises: Unsuited"""
         made = equation(step, found.results if outvars is None else outvars, found)
         if step.primitive in RULES and (reason := unmet(made, dtype_of)) is not None:
             raise Unsuited(reason)
@@ -188,7 +190,7 @@ class Translator:
         return made.outvars
 
     def call(self, name: Any, found: Operation, equations: list[Equation]) -> None:
-        """A function in place of an operation.   Raises: Unsuited where their types differ"""
+        """Replace an operation by a call of a function.   Raises: Unsuited if their types differ"""
         program = self.function(str(name))
         body = self._module.functions[str(name)].body
         given = [x.aval for x in found.operands], [x.aval for x in found.results]

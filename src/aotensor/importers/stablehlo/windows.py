@@ -1,4 +1,4 @@
-"""Windows at positions: dynamic slices, gather, scatter; and windows that move: convolution, reduce_window."""
+"""Windows at given positions (dynamic slices, gather, scatter), and moving windows (convolution, reduce_window)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _check_window(x: Value, lengths: Sequence[Any], starts: Sequence[Value]) -> 
 
 
 def _numbers(record: Mapping[str, Any], key: str, rank: int) -> list[int]:
-    """Different axes of a record, none where they are left out.   Raises: Unsuited"""
+    """The axes of a record, which must be distinct; none if they are left out.   Raises: Unsuited"""
     value = record.get(key, [])
     if not isinstance(value, list) or not all(type(n) is int for n in value):
         raise Unsuited(f"its {key} are {value!r:.40}")
@@ -73,7 +73,7 @@ def _record(found: Operation, key: str) -> Mapping[str, Any]:
 
 
 def _with_vectors_last(starts: Value, record: Mapping[str, Any], found: Operation) -> tuple[Value, list[Equation], int]:
-    """The positions, with the axis of their components last; equations that bring it there; where it was."""
+    """The positions with the axis of components moved last, the equations that move it, and its original place."""
     shape, rank = starts.aval.shape, starts.aval.ndim
     place = record.get("index_vector_dim", 0)
     if type(place) is not int or not 0 <= place <= rank:
@@ -226,7 +226,7 @@ def _convolution(found: Operation) -> Step:
         _check_convolution(found, x, w, params)
 
     def late(given: Sequence[Any]) -> dict[str, Any]:
-        """The padding that an operand holds, two numbers an axis."""
+        """The padding given by an operand, two numbers per axis."""
         if len(given) != 2 * (rank - 2):
             raise Unsuited(f"{len(given)} widths for {rank - 2} axes")
         params["padding"] = list(zip(given[::2], given[1::2], strict=True))
@@ -247,7 +247,7 @@ def _written_in(text: str) -> Any:
 
 
 def _order(spec: Any, letters: str, rank: int) -> list[int]:
-    """Where the axes are: those of two letters, then 0, 1, …   Raises: Unsuited"""
+    """The positions of the axes of two letters, then of 0, 1, …   Raises: Unsuited"""
     wanted = [*letters, *range(rank - 2)]
     if not isinstance(spec, list) or rank < 2 or sorted(map(str, spec)) != sorted(map(str, wanted)):
         raise Unsuited(f"its dimensions are {spec!r:.40}")
@@ -286,7 +286,7 @@ _RUNNING: Final[Mapping[str, str]] = {
 
 
 def window_params(found: Operation) -> dict[str, Any]:
-    """Where the windows of the first operand are.   Raises: Unsuited"""
+    """The window parameters of the first operand.   Raises: Unsuited"""
     count = len(found.results)
     rank = operands(found, 2 * count, count)[0].aval.ndim
     return {
@@ -299,7 +299,8 @@ def window_params(found: Operation) -> dict[str, Any]:
 
 
 def reduce_window(found: Operation, functions: Mapping[str, Region]) -> tuple[str, Step] | None:
-    """The operation that combines windows with what they begin with, "" where the step does; None for another one.
+    """The operation that combines windows with their initial values, "" if the step includes it; None for other
+    operations.
 
     functions: what its region may call   Raises: Unsuited
     """
@@ -324,7 +325,7 @@ def reduce_window(found: Operation, functions: Mapping[str, Region]) -> tuple[st
 
 
 def _running(x: Value, params: Mapping[str, Any]) -> tuple[int, bool] | None:
-    """Axis and direction of running sums: windows as long as the axis that end, or begin, at each element."""
+    """The axis and direction of cumulative sums: windows as long as the axis that end, or begin, at each element."""
     moved = [d for d in range(x.aval.ndim) if params["window_dimensions"][d] != 1 or params["padding"][d] != (0, 0)]
     plain = all(n == 1 for key in ("window_strides", "base_dilation", "window_dilation") for n in params[key])
     if len(moved) != 1 or not plain:

@@ -1,4 +1,4 @@
-"""Rules of ONNX operators by the public functions of aotensor, a module per family."""
+"""Rules that translate ONNX operators to public functions of aotensor, one module per family."""
 
 from aotensor.importers.onnx.rules import (  # noqa: F401  (their rules enter the table)
     activations,

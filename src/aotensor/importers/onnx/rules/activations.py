@@ -1,4 +1,4 @@
-"""Activations and losses of neural networks, made of what exists."""
+"""Activations and losses of neural networks, as compositions of existing functions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def thresholded_relu(node: Node, x: Any) -> Any:
 
 
 def _elu(x: Any, alpha: Any, scale: Any) -> Any:
-    """alpha·(exp(x / scale) − 1) up to 0, x above; exp sees no positive number, so that no gradient is NaN."""
+    """alpha·(exp(x / scale) − 1) for x ≤ 0, else x; exp is only applied to numbers ≤ 0, so no gradient is NaN."""
     below = alpha * at.expm1(at.minimum(x, scalar(0, x)) / scale)
     return at.switch(at.gt(x, scalar(0, x)), x, below)
 
@@ -58,7 +58,7 @@ def celu(node: Node, x: Any) -> Any:
 
 @rule("Selu")
 def selu(node: Node, x: Any) -> Any:
-    """gamma times Elu"""
+    """gamma·elu(x): gamma·x above 0, else gamma·alpha·(exp(x) − 1)"""
     return scalar(node["gamma"], x) * _elu(x, scalar(node["alpha"], x), scalar(1, x))
 
 
@@ -137,7 +137,7 @@ def hardmax(node: Node, x: Any) -> Any:
 
 
 def _along(node: Node, x: Any, compute: Callable[..., Any]) -> Any:
-    """Along an axis; before opset 13 along that and all behind it, as one."""
+    """Apply a function along an axis; before opset 13, along this axis and all later ones, flattened to one."""
     axis = node.axis(x.type.ndim)
     if node.since >= SETTLED or axis == x.type.ndim - 1:
         return compute(x, axis=axis)
@@ -147,7 +147,7 @@ def _along(node: Node, x: Any, compute: Callable[..., Any]) -> Any:
 
 @rule("Dropout")
 def dropout(node: Node, x: Any, ratio: Any = None, training: Any = None) -> Any:
-    """x itself and a mask of True, as in inference"""
+    """x and a mask of True: dropout in inference"""
     if training is not None and bool(node.static(2)) and not (ratio is not None and float(node.static(1) or 0) == 0):
         raise Unsuited("it is in training mode, where it draws random numbers")
     return [x, at.ones_like(x, dtype="bool" if node.since >= 10 else x.type.dtype)]
@@ -155,21 +155,23 @@ def dropout(node: Node, x: Any, ratio: Any = None, training: Any = None) -> Any:
 
 @rule("NegativeLogLikelihoodLoss")
 def negative_log_likelihood(node: Node, x: Any, target: Any, weight: Any = None) -> Any:
-    """−weight[t]·x[n, t, ...] of the class t of each place, summed, averaged or each for itself"""
+    """−weight[t]·x[n, t, ...] for the class t of each position, by `reduction` summed, averaged or unreduced"""
     found = _likelihood(node, widened(x), target, None if weight is None else widened(weight))
     return at.cast(found, x.type.dtype)
 
 
 @rule("SoftmaxCrossEntropyLoss")
 def cross_entropy(node: Node, x: Any, target: Any, weight: Any = None) -> Any:
-    """The negative log-likelihood of log softmax along axis 1, and the latter"""
+    """The negative log-likelihood of log softmax along axis 1, and the log softmax"""
     logs = at.log_softmax(widened(x), axis=1)
     found = _likelihood(node, logs, target, None if weight is None else widened(weight))
     return [at.cast(found, x.type.dtype), at.cast(logs, x.type.dtype)]
 
 
 def _likelihood(node: Node, logs: Any, target: Any, weight: Any) -> Any:
-    """logs: (N, C, d1, ...), target: (N, d1, ...). The mean is over the sum of weights, ignored places having none."""
+    """logs: (N, C, d1, ...), target: (N, d1, ...). The mean divides by the sum of weights; ignored positions have
+    weight 0.
+    """
     ignored = node["ignore_index"]
     is_kept = None if ignored is None else at.neq(target, at.constant(ignored, dtype=target.type.dtype))
     safe = target if is_kept is None else at.switch(is_kept, target, at.constant(0, dtype=target.type.dtype))

@@ -18,7 +18,7 @@ def _floats(values: Any, dtype: str = "float32") -> Any:
 
 
 def transformed(scores: Any, how: str) -> Any:
-    """Scores as they are, by the logistic function, or by softmax along the last axis."""
+    """Transform scores: unchanged, by the logistic function, or by softmax along the last axis."""
     if how == "NONE":
         return scores
     if how == "LOGISTIC":
@@ -49,7 +49,7 @@ def linear_regressor(node: Node, x: Any) -> Any:
 
 @rule("LinearClassifier", domain=ML)
 def linear_classifier(node: Node, x: Any) -> Any:
-    """The class with the largest score, or of two with one score by its sign; and the scores"""
+    """The class with the largest score, and the scores; with one score for two classes its sign decides"""
     labels = node["classlabels_ints"]
     if node["classlabels_strings"] or not labels:
         raise Unsuited("its labels are not integers")
@@ -80,7 +80,7 @@ def scaler(node: Node, x: Any) -> Any:
 
 @rule("Normalizer", domain=ML)
 def normalizer(node: Node, x: Any) -> Any:
-    """Rows by their largest element, sum of absolute values, or 2-norm; rows of zeros stay"""
+    """Divide rows by their largest element, sum of absolute values, or 2-norm; rows of zeros stay unchanged"""
     y = at.cast(x, "float32")
     order = {"MAX": np.inf, "L1": 1, "L2": 2}.get(node["norm"])
     if order is None:
@@ -99,7 +99,7 @@ def binarizer(node: Node, x: Any) -> Any:
 
 @rule("Imputer", domain=ML)
 def imputer(node: Node, x: Any) -> Any:
-    """Values in place of those that are missing, of each feature or of all"""
+    """Replace missing values by one value per feature, or one for all"""
     if is_float(x):
         values, replaced = node["imputed_value_floats"], node["replaced_value_float"]
         is_missing = at.isnan(x) if np.isnan(replaced) else at.eq(x, at.constant(replaced, dtype=x.type.dtype))
@@ -113,6 +113,6 @@ def imputer(node: Node, x: Any) -> Any:
 
 @rule("ArrayFeatureExtractor", domain=ML)
 def array_feature_extractor(node: Node, x: Any, positions: Any) -> Any:
-    """Elements of the last axis"""
+    """Elements along the last axis at the given positions"""
     found = at.take(x, at.ravel(at.cast(positions, "int64")), axis=x.type.ndim - 1)
     return at.reshape(found, [1, -1]) if x.type.ndim == 1 else found

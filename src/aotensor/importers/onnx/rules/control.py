@@ -1,4 +1,4 @@
-"""If, Loop and Scan as `ifelse` and `scan`: graphs inside see the tensors around."""
+"""If, Loop and Scan as `ifelse` and `scan`; inner graphs may use tensors of outer graphs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _UNROLLED: Final = 64
 
 @rule("If")
 def branches(node: Node, scope: Any, condition: Any) -> Any:
-    """The outputs of one of two graphs, computed conditionally. One that is known is chosen when the model is read.
+    """The outputs of one of two graphs, computed conditionally. If the condition is static, the branch is selected at
+    import.
 
     Extents may differ, ranks and dtypes not. A graph whose types do not fit, as one for other extents than those that
     inputs have here, is an error of the call that chooses it.
@@ -58,13 +59,16 @@ def branches(node: Node, scope: Any, condition: Any) -> Any:
 
 
 def _checked(node: Node, outputs: list[Any], fits: Any, message: str) -> list[Any]:
-    """Outputs of the branch that fits, if that is chosen; a call that chooses the other fails with the message."""
+    """The outputs of the branch whose types fit, with a check that the condition selects it; other calls fail with the
+    message.
+    """
     return [checked(printable(message), x, fits) if node.wants(k) else None for k, x in enumerate(outputs)]
 
 
 @rule("Loop")
 def loop(node: Node, scope: Any, count: Any, condition: Any, *initial: Any) -> Any:
-    """Steps up to a number, or until a condition fails after a step; last states, then what steps give.
+    """Run steps up to a number, or until a condition fails after a step: returns the final states, then the stacked
+    outputs.
 
     Where a condition may end a loop of very many steps that have results, it runs twice: first to count them. States
     may change their extents in at most 64 steps, if their number is known when the model is read.
@@ -103,7 +107,7 @@ def loop(node: Node, scope: Any, count: Any, condition: Any, *initial: Any) -> A
 
 
 def _unrolled(node: Node, scope: Any, states: list[Any], steps: int) -> list[Any] | None:
-    """The steps one after the other; None where no state changes its extents, as far as these are known."""
+    """Unroll a loop whose states change their extents; None if no static extent changes."""
     body, values = node["body"], states
     rows: list[list[Any]] = []
     for number in range(max(steps, 1)):
@@ -122,14 +126,14 @@ def _unrolled(node: Node, scope: Any, states: list[Any], steps: int) -> list[Any
 
 
 def _check_types(outputs: Sequence[Any], states: Sequence[Any], names: Sequence[str]) -> None:
-    """Raises: Unsuited for a state that becomes one of another rank or dtype"""
+    """Check the states after a step. Raises: Unsuited for a state whose rank or dtype changes"""
     for x, state, name in zip(outputs, states, names, strict=False):
         if x.type.dtype != state.type.dtype or x.type.ndim != state.type.ndim:
             raise Unsuited(f"its state {name!r} of type {state.type} becomes {x.type} in a step of body")
 
 
 def _limit(node: Node, count: Any) -> Any:
-    """The largest number of steps: an int where it is known, else a scalar."""
+    """The maximum number of steps: an int if it is static, else a scalar."""
     known = node.walk.extents.entries(count)
     limit = at.reshape(at.cast(count, "int64"), ()) if known is None else known.ravel()[0]
     return max(limit, 0) if isinstance(limit, int) else at.maximum(limit, 0)
@@ -146,7 +150,9 @@ def _unless(condition: Any, steps: Any) -> Any:
 
 @rule("Scan")
 def scan(node: Node, scope: Any, *inputs: Any) -> Any:
-    """Steps over slices of tensors; last states, then what steps give, side by side. In opset 8 all are in batches"""
+    """Run steps over slices of tensors: returns the final states, then the stacked outputs. In opset 8 tensors have a
+    batch axis
+    """
     if node.since < 9:
         return _scan_of_batches(node, scope, *inputs)
     body, number = node["body"], node["num_scan_inputs"]
@@ -180,7 +186,7 @@ def scan(node: Node, scope: Any, *inputs: Any) -> Any:
 
 
 def _scan_of_batches(node: Node, scope: Any, lengths: Any, *inputs: Any) -> Any:
-    """Opset 8: tensors have a batch in front; the steps of each sample end at its length, with zeros behind."""
+    """Scan of opset 8: the first axis is a batch; steps of a sample end at its length, and later outputs are zeros."""
     body, number = node["body"], node["num_scan_inputs"]
     cut = len(inputs) - number
     if cut < 0 or number < 1 or None in inputs:
@@ -214,7 +220,7 @@ def _scan_of_batches(node: Node, scope: Any, lengths: Any, *inputs: Any) -> Any:
 
 
 def _fitting(outputs: list[Any], states: list[Any], names: Sequence[str]) -> list[Any]:
-    """Outputs of a step as a list of its own tensors.   Raises: Unsuited for a state that changes its type"""
+    """The outputs of a step as a list.   Raises: Unsuited for a state whose type changes"""
     _check_types(outputs, states, names)
     for x, state, name in zip(outputs, states, names, strict=False):
         pairs = zip(x.type.shape, state.type.shape, strict=False)
@@ -227,7 +233,7 @@ def _fitting(outputs: list[Any], states: list[Any], names: Sequence[str]) -> lis
 
 
 def _run(step: Any, sequences: list[Any], states: list[Any], collected: int, steps: Any) -> list[Any]:
-    """Last states, which are the first ones after no steps, and what steps give."""
+    """Run the steps: final states (the initial ones after no steps), and the stacked outputs."""
     info: list[Any] = [*states, *[None] * collected]
     found = aot.scan(
         step, sequences or None, info or None, n_steps=None if sequences else steps, return_list=True,
@@ -244,7 +250,7 @@ def _run(step: Any, sequences: list[Any], states: list[Any], collected: int, ste
 
 
 def _keeps_condition(body: Any) -> bool:
-    """Does the body hand its condition on, or a constant?"""
+    """Is the body's condition output its condition input or a constant?"""
     wanted, given = body.output[0].name, body.input[1].name if len(body.input) > 1 else ""
     if wanted == given:
         return True

@@ -31,18 +31,20 @@ def is_float(x: Any) -> bool:
 
 
 def widened(x: Any) -> Any:
-    """x, in float32 if it has 16 bits: squares of a few hundred overflow there, and other runtimes widen as well."""
+    """x, converted to float32 if it is a 16-bit float, where squares of a few hundred overflow; other runtimes widen
+    too.
+    """
     return at.cast(x, "float32") if x.type.dtype in ("float16", "bfloat16") else x
 
 
 def scalar(value: float, like: Any) -> Any:
-    """A constant of the dtype of `like`, so that nothing is widened."""
+    """A constant with the dtype of `like`, so that results are not promoted."""
     return at.constant(value, dtype=like.type.dtype)
 
 
 @rule("Div")
 def div(node: Node, x: Any, y: Any) -> Any:
-    """x / y; of integers the quotient rounded toward zero, as in C."""
+    """x / y; integer quotients are rounded toward zero, as in C."""
     return at.true_div(x, y) if is_float(x) else at.trunc_div(x, y)
 
 
@@ -62,7 +64,7 @@ def power(node: Node, x: Any, y: Any) -> Any:
 
 @rule("BitShift")
 def shift(node: Node, x: Any, y: Any) -> Any:
-    """Numbers times or by 2^y, rounded down; where all bits are shifted out 0, or -1 of a negative one to the right."""
+    """Shift left or right by y bits; if all bits are shifted out: 0, or -1 for a negative x shifted right."""
     if node["direction"] not in ("LEFT", "RIGHT"):
         raise Unsuited(f"its direction is {node['direction']!r}")
     return at.left_shift(x, y) if node["direction"] == "LEFT" else at.right_shift(x, y)
@@ -70,7 +72,7 @@ def shift(node: Node, x: Any, y: Any) -> Any:
 
 @rule("IsInf")
 def is_infinite(node: Node, x: Any) -> Any:
-    """Infinities, of both signs or one."""
+    """True for infinities of the selected signs."""
     below, above = node["detect_negative"], node["detect_positive"]
     if below and above:
         return at.isinf(x)
@@ -113,13 +115,13 @@ def clip(node: Node, x: Any, low: Any = None, high: Any = None) -> Any:
 
 @rule("Cast")
 def cast(node: Node, x: Any) -> Any:
-    """The same numbers in another dtype; floats are cut off toward zero for integers."""
+    """Convert to another dtype; floats are truncated toward zero for integers."""
     return at.cast(x, dtype_of(node["to"], "the result"))
 
 
 @rule("CastLike")
 def cast_like(node: Node, x: Any, like: Any) -> Any:
-    """The same numbers in the dtype of another tensor."""
+    """Convert to the dtype of another tensor."""
     return at.cast(x, like.type.dtype)
 
 

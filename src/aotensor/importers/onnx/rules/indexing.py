@@ -1,4 +1,4 @@
-"""Elements by positions that are values: gather and scatter."""
+"""Gather and scatter: elements at positions given by tensors."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def gather(node: Node, x: Any, indices: Any) -> Any:
 
 @rule("GatherElements")
 def gather_elements(node: Node, x: Any, indices: Any) -> Any:
-    """Of each place of `indices` the element at that position along an axis"""
+    """For each element of `indices`, the element of x at that position along an axis"""
     axis = node.axis(x.type.ndim)
     return x[_places(node, indices, axis)]
 
 
 @rule("GatherND")
 def gather_nd(node: Node, x: Any, indices: Any) -> Any:
-    """Slices at positions that the last axis of `indices` holds, behind axes that both share"""
+    """Slices of x at the positions along the last axis of `indices`, after common batch axes"""
     batch = node["batch_dims"]
     if not 0 <= batch < min(x.type.ndim, indices.type.ndim):
         raise GraphValueError(f"{batch} batch dims of tensors of rank {x.type.ndim} and {indices.type.ndim}")
@@ -41,13 +41,13 @@ def gather_nd(node: Node, x: Any, indices: Any) -> Any:
 
 @rule("ScatterElements")
 def scatter_elements(node: Node, x: Any, indices: Any, updates: Any) -> Any:
-    """x with updates at positions along an axis, put or combined; positions may repeat"""
+    """x with updates at positions along an axis, assigned or combined; positions may repeat"""
     return _scattered(node, x, _places(node, indices, node.axis(x.type.ndim)), updates)
 
 
 @rule("ScatterND")
 def scatter_nd(node: Node, x: Any, indices: Any, updates: Any) -> Any:
-    """x with slices at positions that the last axis of `indices` holds, put or combined; positions may repeat"""
+    """x with slices at the positions along the last axis of `indices`, assigned or combined; positions may repeat"""
     return _scattered(node, x, tuple(_columns(node, x, indices, 0)), updates)
 
 
@@ -64,7 +64,7 @@ def _scattered(node: Node, x: Any, places: tuple[Any, ...], updates: Any) -> Any
 
 
 def _places(node: Node, indices: Any, axis: int) -> tuple[Any, ...]:
-    """Positions in all axes: those given along one, a place's own along the others."""
+    """Positions along all axes: the given ones along one axis, each element's own along the others."""
     rank = indices.type.ndim
     return tuple(
         at.cast(indices, "int64") if i == axis else _grid(node.extent(indices, i), i, rank) for i in range(rank)
@@ -72,12 +72,15 @@ def _places(node: Node, indices: Any, axis: int) -> tuple[Any, ...]:
 
 
 def _grid(extent: Any, axis: int, rank: int) -> Any:
-    """0, 1, ... along an axis of a tensor of that rank."""
+    """0, 1, ..., extent − 1 along one axis of a tensor of this rank; other extents are 1."""
     return at.reshape(at.arange(extent, dtype="int64"), [1] * axis + [-1] + [1] * (rank - 1 - axis))
 
 
 def _columns(node: Node, x: Any, indices: Any, batch: int) -> list[Any]:
-    """What the last axis of `indices` holds, one by one.   Raises: Unsuited, GraphValueError for their number"""
+    """The components of positions, split along the last axis of `indices`.
+
+    Raises: Unsuited, GraphValueError for their number
+    """
     count = node.extent(indices, indices.type.ndim - 1)
     if not isinstance(count, int):
         raise Unsuited("the last extent of its indices is not known when the model is read")
@@ -89,7 +92,7 @@ def _columns(node: Node, x: Any, indices: Any, batch: int) -> list[Any]:
 
 @rule("Compress")
 def compress(node: Node, x: Any, condition: Any) -> Any:
-    """The slices along an axis where the condition holds; it may be shorter than the axis"""
+    """The slices along an axis for which the condition is true; it may be shorter than the axis"""
     axis = node["axis"]
     y = at.ravel(x) if axis is None else x
     where = 0 if axis is None else node.axis(x.type.ndim)

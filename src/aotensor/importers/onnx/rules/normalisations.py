@@ -1,4 +1,4 @@
-"""Normalisations of neural networks: a tensor less its mean, by its standard deviation."""
+"""Normalisations of neural networks: subtract the mean, divide by the standard deviation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aotensor.importers.onnx.tensors import dtype_of
 
 
 def _normalised(x: Any, axes: Any, epsilon: float) -> tuple[Any, Any, Any]:
-    """(x − m) / sqrt(v + ε) over some axes, m, and the reciprocal of the root; of dtypes of 16 bits in float32."""
+    """(x − m) / sqrt(v + ε) over some axes, m, and 1 / sqrt(v + ε); computed in float32 for 16-bit floats."""
     x = widened(x)
     mean = at.mean(x, axis=axes, keepdims=True)
     centred = x - mean
@@ -22,7 +22,7 @@ def _normalised(x: Any, axes: Any, epsilon: float) -> tuple[Any, Any, Any]:
 
 
 def _scaled(y: Any, scale: Any, bias: Any, dtype: str) -> Any:
-    """y·scale + bias in the dtype of y, which may be wider than that of the result."""
+    """y·scale + bias, computed in the dtype of y, which may be wider than that of the result."""
     y = y * at.cast(scale, y.type.dtype)
     return at.cast(y if bias is None else y + at.cast(bias, y.type.dtype), dtype)
 
@@ -34,7 +34,7 @@ def _by_channel(values: Any, rank: int) -> Any:
 
 @rule("LayerNormalization")
 def layer_normalization(node: Node, x: Any, scale: Any, bias: Any = None) -> Any:
-    """Over all axes from `axis` on; also mean and reciprocal standard deviation"""
+    """Normalise over `axis` and all later axes; also returns mean and reciprocal standard deviation"""
     axes = tuple(range(node.axis(x.type.ndim), x.type.ndim))
     y, mean, inverse = _normalised(x, axes, node["epsilon"])
     stash = dtype_of(node["stash_type"], "the mean")
@@ -43,7 +43,8 @@ def layer_normalization(node: Node, x: Any, scale: Any, bias: Any = None) -> Any
 
 @rule("BatchNormalization")
 def batch_normalization(node: Node, x: Any, scale: Any, bias: Any, mean: Any, variance: Any) -> Any:
-    """By given mean and variance of channels; in training by those of the batch, which enter the running ones
+    """Normalise by the given mean and variance of channels; in training, by those of the batch, which update the
+    running ones
 
     Before opset 14 outputs behind the first say that it is training, and those behind the third are mean and variance
     of the batch. Variances divide by the number of elements.
@@ -78,7 +79,7 @@ def _running(old: Any, new: Any, momentum: float) -> Any:
 
 @rule("InstanceNormalization")
 def instance_normalization(node: Node, x: Any, scale: Any, bias: Any) -> Any:
-    """Each channel of each instance for itself"""
+    """Normalise each channel of each instance"""
     rank = x.type.ndim
     y = _normalised(x, tuple(range(2, rank)), node["epsilon"])[0]
     return _scaled(y, _by_channel(scale, rank), _by_channel(bias, rank), x.type.dtype)
@@ -86,7 +87,7 @@ def instance_normalization(node: Node, x: Any, scale: Any, bias: Any) -> Any:
 
 @rule("GroupNormalization")
 def group_normalization(node: Node, x: Any, scale: Any, bias: Any) -> Any:
-    """Groups of channels of each instance; scale and bias of channels, before opset 21 of groups"""
+    """Normalise groups of channels of each instance; scale and bias are per channel, before opset 21 per group"""
     groups, channels = node["num_groups"], node.extent(x, 1)
     if not isinstance(channels, int) or groups < 1 or channels % groups:
         raise Unsuited(f"{groups} groups of {channels} channels")
@@ -113,7 +114,7 @@ def mean_variance_normalization(node: Node, x: Any) -> Any:
 
 @rule("LpNormalization")
 def lp_normalization(node: Node, x: Any) -> Any:
-    """x by its 1- or 2-norm along an axis; 0 where that is 0"""
+    """x divided by its 1- or 2-norm along an axis; 0 where the norm is 0"""
     axis = node.axis(x.type.ndim)
     if node["p"] not in (1, 2):
         raise Unsuited(f"its p is {node['p']}")
@@ -124,7 +125,7 @@ def lp_normalization(node: Node, x: Any) -> Any:
 
 @rule("LRN")
 def local_response(node: Node, x: Any) -> Any:
-    """x / (bias + alpha / size · Σ x²)^beta, the sum over channels nearby"""
+    """x / (bias + alpha / size · Σ x²)^beta, with the sum over `size` neighbouring channels"""
     size = node["size"]
     if size < 1:
         raise Unsuited(f"its size is {size}")

@@ -1,4 +1,4 @@
-"""Pools: the largest element, the mean or the norm of windows that move over the axes behind batch and channel."""
+"""Pooling: maximum, mean or norm of moving windows over the axes after batch and channel."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from aotensor.importers.onnx.rules.windows import numbers, pads_of
 class _Axis:
     """How windows move along one axis.   extent: of the tensor. before, after: pads. count: of windows
 
-    extra: elements behind the pads that windows may read, with `ceil_mode`.
+    extra: elements after the padding that windows may cover, with `ceil_mode`.
     """
 
     extent: Any
@@ -37,7 +37,7 @@ class _Axis:
     extra: int
 
     def elements(self, with_pads: bool) -> Any:
-        """Of each window, how many elements the tensor has, or the tensor with its pads."""
+        """The number of elements of each window that lie in the tensor, or in the padded tensor."""
         library: Any = np if isinstance(self.extent, int) else at
         start = library.arange(self.count, dtype="int64") * self.stride
         low, high = (0, self.before + self.after) if with_pads else (self.before, self.before)
@@ -47,7 +47,7 @@ class _Axis:
 
 
 def _axes(node: Node, x: Any) -> list[_Axis]:
-    """Raises: GraphValueError for windows that are larger than the tensor with its pads"""
+    """The movement of windows along each axis. Raises: GraphValueError for windows larger than the padded tensor"""
     rank = int(x.type.ndim) - 2
     if rank < 1:
         raise GraphValueError(f"a tensor of rank {x.type.ndim} has no axes behind batch and channel")
@@ -66,9 +66,8 @@ def _axes(node: Node, x: Any) -> list[_Axis]:
 
 
 def _count(extent: Any, before: int, room: Any, stride: int, is_ceil: bool) -> Any:
-    """How many windows there are; the last one may reach beyond the pads, but not begin behind the tensor.
-
-    room: the positions of windows that are inside, less one
+    """The number of windows; with ceil_mode the last one may extend beyond the padding, but must start before the end
+    of the tensor. room: last start of a window inside the padded tensor
     """
     if not is_ceil or stride == 1:
         return room // stride + 1
@@ -78,7 +77,7 @@ def _count(extent: Any, before: int, room: Any, stride: int, is_ceil: bool) -> A
 
 
 def _params(axes: Iterable[_Axis]) -> dict[str, Any]:
-    """The windows as `jax.lax` describes them, of a tensor that has its pads."""
+    """Window parameters in the form of `jax.lax`, for a padded tensor."""
     return {
         "window_dimensions": [1, 1, *(one.size for one in axes)],
         "window_strides": [1, 1, *(one.stride for one in axes)],
@@ -98,7 +97,7 @@ def _padded(x: Any, axes: Iterable[_Axis], value: Any) -> Any:
 
 @rule("MaxPool")
 def max_pool(node: Node, x: Any) -> Any:
-    """With the output Indices, the first of equal elements"""
+    """The maximum of each window; the output Indices has the position of the first of equal elements"""
     axes, dtype = _axes(node, x), str(x.type.dtype)
     lowest = -np.inf if dtypes.is_float(dtype) else np.iinfo(dtype).min
     largest = pooled(_padded(x, axes, lowest), _params(axes), at.maximum, _counts(axes))
@@ -106,7 +105,7 @@ def max_pool(node: Node, x: Any) -> Any:
 
 
 def _places(node: Node, x: Any, axes: list[_Axis], largest: Any, lowest: Any) -> Any:
-    """Where the largest elements of windows are in x without its pads, all axes counted in one."""
+    """The positions of the windows' largest elements in the unpadded x, as flat indices."""
     rank, counts = x.type.ndim, _counts(axes)
     windows = list(window_slices(rank, _params(axes), counts, list(counts)))
     padded = _padded(x, axes, lowest)
@@ -132,13 +131,13 @@ def _places(node: Node, x: Any, axes: list[_Axis], largest: Any, lowest: Any) ->
 
 
 def _along(x: Any, axis: int, rank: int) -> Any:
-    """A vector as a tensor of that rank."""
+    """A vector along one axis of a tensor of this rank."""
     return at.dimshuffle(x, [0 if d == axis else None for d in range(rank)])
 
 
 @rule("MaxUnpool")
 def max_unpool(node: Node, x: Any, places: Any, shape: Any = None) -> Any:
-    """Elements back at the places that MaxPool has given, zeros elsewhere; a larger output_shape adds zeros behind"""
+    """Elements at the positions that MaxPool returned, zeros elsewhere; a larger output_shape appends zeros"""
     rank = x.type.ndim - 2
     sizes, strides = (numbers(node, name, rank, 1) for name in ("kernel_shape", "strides"))
     pads = node["pads"] or [0] * 2 * rank
@@ -160,7 +159,9 @@ def max_unpool(node: Node, x: Any, places: Any, shape: Any = None) -> Any:
 
 @rule("AveragePool")
 def average_pool(node: Node, x: Any) -> Any:
-    """Sums of windows by the number of their elements, with pads or without; never those behind the pads"""
+    """Sums of windows divided by their number of elements, including or excluding padding; elements after the padding
+    never count
+    """
     axes = _axes(node, x)
     wide = widened(x)
     total = pooled(_padded(wide, axes, 0), _params(axes), at.add, _counts(axes))
@@ -184,11 +185,11 @@ def norm_pool(node: Node, x: Any) -> Any:
 
 @rule("GlobalAveragePool")
 def global_average_pool(node: Node, x: Any) -> Any:
-    """The mean over all axes behind the channel"""
+    """The mean over all axes after the channel"""
     return at.mean(x, axis=tuple(range(2, x.type.ndim)), keepdims=True)
 
 
 @rule("GlobalMaxPool")
 def global_max_pool(node: Node, x: Any) -> Any:
-    """The largest over all axes behind the channel"""
+    """The maximum over all axes after the channel"""
     return at.max(x, axis=tuple(range(2, x.type.ndim)), keepdims=True)

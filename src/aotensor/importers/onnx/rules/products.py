@@ -25,5 +25,5 @@ def gemm(node: Node, a: Any, b: Any, c: Any = None) -> Any:
 
 @rule("Einsum")
 def einsum(node: Node, *inputs: Any) -> Any:
-    """Sums of products as an equation says"""
+    """Sums of products by an Einstein equation"""
     return at.einsum(node["equation"].replace(" ", ""), *inputs)

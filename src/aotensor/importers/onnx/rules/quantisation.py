@@ -1,4 +1,4 @@
-"""Tensors of bytes: to and from floating numbers, products of them in int32, and those scaled back to bytes."""
+"""Quantised tensors: quantise and dequantise, and products of 8-bit integers in int32, optionally requantised."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aotensor.ops.reduce.extremum import max_or_limit, min_or_limit
 
 @rule("MatMulInteger")
 def matmul_integer(node: Node, a: Any, b: Any, a_zero: Any = None, b_zero: Any = None) -> Any:
-    """The product of matrices of bytes less their zero points, in int32"""
+    """The product of 8-bit matrices minus their zero points, in int32"""
     return at.matmul(_rows_less(a, a_zero), less(b, b_zero))
 
 
@@ -22,7 +22,7 @@ def matmul_integer(node: Node, a: Any, b: Any, a_zero: Any = None, b_zero: Any =
 def qlinear_matmul(
     node: Node, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, y_scale: Any, y_zero: Any
 ) -> Any:
-    """The product of matrices of bytes as bytes of another scale; scales along rows of a and columns of b"""
+    """The product of quantised matrices, requantised; scales per row of a and per column of b"""
     product = at.matmul(_rows_less(a, a_zero), less(b, b_zero))
     rows = at.expand_dims(a_scale, -1) if a_scale.type.ndim == 1 else a_scale
     columns = at.expand_dims(b_scale, -2) if b_scale.type.ndim == 2 else b_scale
@@ -31,7 +31,7 @@ def qlinear_matmul(
 
 @rule("ConvInteger")
 def convolution_integer(node: Node, x: Any, w: Any, x_zero: Any = None, w_zero: Any = None) -> Any:
-    """The convolution of bytes less their zero points, in int32"""
+    """The convolution of 8-bit tensors minus their zero points, in int32"""
     return _convolved(node, x, w, x_zero, w_zero)
 
 
@@ -40,7 +40,7 @@ def qlinear_conv(
     node: Node, x: Any, x_scale: Any, x_zero: Any, w: Any, w_scale: Any, w_zero: Any, y_scale: Any, y_zero: Any,
     bias: Any = None,
 ) -> Any:  # fmt: skip
-    """The convolution of bytes as bytes of another scale; scales and zero points of w along its output channels"""
+    """The convolution of quantised tensors, requantised; scales and zero points of w per output channel"""
     found = _convolved(node, x, w, x_zero, w_zero)
     if bias is not None:
         found = found + _channels(bias, x.type.ndim - 2)
@@ -49,7 +49,7 @@ def qlinear_conv(
 
 @rule("DynamicQuantizeLinear")
 def dynamic_quantize(node: Node, x: Any) -> list[Any]:
-    """Bytes whose scale and zero point cover the range of x and 0; of nothing those of zeros"""
+    """Quantise to uint8, with scale and zero point from the range of x and 0; an empty x is treated as zeros"""
     low, high = at.minimum(min_or_limit(x), scalar(0, x)), at.maximum(max_or_limit(x), scalar(0, x))
     scale = at.switch(at.eq(low, high), scalar(1, x), high - low) / scalar(255, x)
     zero = at.clip(at.round_half_to_even(-low / scale), scalar(0, x), scalar(255, x))
@@ -59,7 +59,7 @@ def dynamic_quantize(node: Node, x: Any) -> list[Any]:
 
 @rule("DequantizeLinear")
 def dequantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
-    """(x − zero)·scale, the latter two of the whole tensor or along an axis"""
+    """(x − zero)·scale, with one scale and zero point, or one per index along an axis"""
     _check_blocks(node)
     wide = at.cast(x, "int32")
     if zero is not None:
@@ -69,7 +69,7 @@ def dequantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
 
 @rule("QuantizeLinear")
 def quantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
-    """x / scale + zero, rounded half to even and cut off at the ends of uint8, int8, uint16 or int16"""
+    """x / scale + zero, rounded half to even and clamped to uint8, int8, uint16 or int16"""
     _check_blocks(node)
     dtype = "uint8" if zero is None else zero.type.dtype
     if node["output_dtype"] or dtype not in ("uint8", "int8", "uint16", "int16") or x.type.dtype != scale.type.dtype:
@@ -85,19 +85,21 @@ def less(x: Any, zero: Any) -> Any:
 
 
 def _rows_less(x: Any, zero: Any) -> Any:
-    """The same with a zero point for each row."""
+    """x − zero in int32, with one zero point per row."""
     return less(x, zero if zero is None or zero.type.ndim != 1 else at.expand_dims(zero, -1))
 
 
 def _convolved(node: Node, x: Any, w: Any, x_zero: Any, w_zero: Any) -> Any:
-    """In float64, which holds sums of fewer than 2^37 products of bytes exactly; as int32, which wraps around."""
+    """Convolve in float64, which is exact for sums of fewer than 2^37 products of bytes; converted to int32, which
+    wraps around.
+    """
     filters = less(w, None if w_zero is None else _channels(w_zero, x.type.ndim - 1))
     found = convolution(node, at.cast(less(x, x_zero), "float64"), at.cast(filters, "float64"))
     return at.cast(at.cast(found, "int64"), "int32")
 
 
 def _channels(values: Any, behind: int) -> Any:
-    """A scalar, or a vector along an axis with `behind` trailing axes."""
+    """A scalar, or a vector reshaped to be followed by `behind` axes of extent 1."""
     return values if values.type.ndim == 0 else at.reshape(values, [-1, *[1] * behind])
 
 
@@ -106,7 +108,7 @@ def _scaled(product: Any, factor: Any, zero: Any) -> Any:
 
 
 def _cut_off(rounded: Any, dtype: str, zero: Any) -> Any:
-    """Whole numbers plus a zero point, at most as large as the dtype allows."""
+    """Rounded values plus the zero point, clamped to the range of the dtype."""
     bits = int(dtype.lstrip("uint"))
     low, high = (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     if zero is not None:
@@ -120,7 +122,7 @@ def _check_blocks(node: Node) -> None:
 
 
 def _along(node: Node, values: Any, x: Any) -> Any:
-    """A scalar, or a vector along the axis of x that `axis` names."""
+    """A scalar, or a vector reshaped to broadcast along the axis `axis` of x."""
     if values.type.ndim == 0 or (values.type.ndim == 1 and values.type.shape[0] == 1):
         return at.reshape(values, ())
     if values.type.ndim > 1:

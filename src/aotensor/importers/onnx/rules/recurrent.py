@@ -25,7 +25,7 @@ _PLAIN: Final[dict[str, Callable[[Any], Any]]] = {
 
 
 class _Cell:
-    """What the three have in common: weights of a direction, activations, limits, lengths of sequences."""
+    """The common part of RNN, GRU and LSTM: weights by direction, activations, clipping, lengths of sequences."""
 
     def __init__(self, node: Node, gates: int, default: tuple[str, ...]) -> None:
         self.node, self.gates = node, gates
@@ -63,7 +63,7 @@ class _Cell:
         return at.dot(h, self.r[direction].T)
 
     def limited(self, x: Any) -> Any:
-        """x within ±clip."""
+        """x clamped to ±clip, if `clip` is given."""
         bound = self.node["clip"]
         return x if not bound else at.clip(x, scalar(-bound, x), scalar(bound, x))
 
@@ -75,7 +75,7 @@ class _Cell:
         return at.tensor_copy(x[:, direction] if self.node["layout"] else x[direction])
 
     def biases(self, direction: int) -> tuple[Any, Any]:
-        """Those of the input and of the recurrence."""
+        """The biases of the input and of the recurrence."""
         size = self.gates * self.hidden
         if self.b is None:
             zero = at.zeros([size], dtype=self.x.type.dtype)
@@ -83,7 +83,7 @@ class _Cell:
         return self.b[direction, :size], self.b[direction, size:]
 
     def results(self, run: Callable[[int, Any, Any], list[Any]]) -> list[Any]:
-        """Y and last states of all directions.   run: direction, inputs over time, 1 within a sequence → states"""
+        """Y and the final states of all directions. run: direction, inputs over time, 1 inside sequences → states"""
         steps = at.arange(self.time, dtype="int64")
         every, last = [], []
         for direction, is_back in enumerate(self.directions or []):
@@ -117,7 +117,7 @@ class _Cell:
         return [whole, *finals]
 
     def scan(self, step: Callable[..., list[Any]], inputs: Any, inside: Any, states: list[Any]) -> list[Any]:
-        """States after each step; behind the end of a sequence they stay."""
+        """The states after each step; they stay unchanged after the end of a sequence."""
 
         def guarded(*values: Any) -> list[Any]:
             x, values = values[0], values[1:]
@@ -207,7 +207,7 @@ def _lstm(node: Node, cell: _Cell) -> list[Any]:
 
 
 class _Bytes(_Cell):
-    """An LSTM whose weights are bytes, (directions, input, 4·hidden), and whose inputs and states become bytes too."""
+    """An LSTM with 8-bit weights, (directions, input, 4·hidden), whose inputs and states are quantised at run time."""
 
     def __init__(self, node: Node, default: tuple[str, ...]) -> None:
         w, r, *self.scales = (node.inputs[k] for k in (1, 2, 8, 9, 10, 11))
@@ -223,7 +223,7 @@ class _Bytes(_Cell):
         return self._product(h, self.r, (self.scales[2], self.scales[3]), direction)
 
     def _product(self, x: Any, weights: Any, scaling: tuple[Any, Any], direction: int) -> Any:
-        """x becomes bytes with one scale for all of its rows; the product of integers is scaled back."""
+        """Quantise x with one scale for all rows, multiply in integers, and scale the product back."""
         scale, zero = scaling
         small, of_x, zero_of_x = dynamic_quantize(self.node, x)
         product = at.matmul(less(small, zero_of_x), less(weights[direction].T, zero[direction]))
@@ -232,5 +232,5 @@ class _Bytes(_Cell):
 
 @rule("DynamicQuantizeLSTM", domain=MICROSOFT)
 def dynamic_quantize_lstm(node: Node, *inputs: Any) -> Any:
-    """An LSTM of onnxruntime: weights are bytes with scales and zero points of a direction, or of its columns"""
+    """onnxruntime's DynamicQuantizeLSTM: 8-bit weights with scales and zero points per direction, or per column"""
     return _lstm(node, _Bytes(node, ("Sigmoid", "Tanh", "Tanh")))

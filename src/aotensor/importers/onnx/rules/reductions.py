@@ -1,4 +1,4 @@
-"""Sums, products and extremes over axes, positions of extremes, running sums."""
+"""Reductions over axes, positions of extremes, cumulative sums and products."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aotensor.ops.reduce.sums import finished
 
 
 def _reduction(compute: Callable[[Any, tuple[int, ...] | None, bool], Any], single: Callable[[Any], Any]) -> Rule:
-    """The rule of a reduction.   single: its value for one element, if no axis is reduced"""
+    """The rule of a reduction. single: the function of one element, for reductions over no axis"""
 
     def reduced(node: Node, x: Any, axes: Any = None) -> Any:
         dtype, x = x.type.dtype, widened(x)
@@ -54,7 +54,7 @@ def _norm(x: Any, axes: Any, keepdims: bool) -> Any:
 
 
 def _extreme(compute: Callable[..., Any], is_max: bool) -> Callable[[Any, tuple[int, ...] | None, bool], Any]:
-    """The largest or smallest element; of none the other end of the dtype."""
+    """The largest or smallest element; of no elements, the least or largest value of the dtype."""
 
     def extreme(x: Any, axes: Any, keepdims: bool) -> Any:
         if x.type.dtype == "bool":
@@ -92,7 +92,7 @@ def arg_extreme(node: Node, x: Any) -> Any:
 
 @rule("TopK")
 def top_k(node: Node, x: Any, k: Any) -> Any:
-    """The k largest or smallest along an axis and their positions, in order; of equal ones the first"""
+    """The k largest or smallest elements along an axis and their positions, sorted; the first of equal ones"""
     axis = node.axis(x.type.ndim)
     count = node.entries(1)[0]
     if node["largest"]:
@@ -106,7 +106,7 @@ def top_k(node: Node, x: Any, k: Any) -> Any:
 
 @rule("CumSum", "CumProd")
 def running(node: Node, x: Any, axis: Any) -> Any:
-    """Running sums or products along an axis, with or without the element itself, from either end"""
+    """Cumulative sums or products along an axis, inclusive or exclusive, from either end"""
     where = node.checked_axis((node.ints(1) or [0])[0], x.type.ndim)
     total = at.cumsum if node.op == "CumSum" else at.cumprod
     y = at.flip(x, where) if node["reverse"] else x

@@ -1,4 +1,4 @@
-"""Transposed convolutions, and tensors in other sizes: the values between elements, axis by axis.
+"""Transposed convolution and Resize: interpolation between elements, axis by axis.
 
 Source: https://onnx.ai/onnx/operators/onnx__Resize.html and onnx__ConvTranspose.html
 """
@@ -25,7 +25,9 @@ _LARGEST: Final = 1 << 20
 
 @rule("ConvTranspose")
 def transposed_convolution(node: Node, x: Any, w: Any, bias: Any = None) -> Any:
-    """The gradient of Conv by its input, over one to three axes: zeros between elements, and filters turned around"""
+    """Transposed convolution over one to three axes, the adjoint of Conv: insert zeros between elements, convolve with
+    flipped filters
+    """
     rank = rank_of(node, x, CONVOLUTIONS)
     strides, dilations = (numbers(node, name, rank, 1) for name in ("strides", "dilations"))
     further, groups = numbers(node, "output_padding", rank, 0), int(node["group"] or 1)
@@ -71,7 +73,9 @@ def _transposed_pads(
 
 @rule("Resize")
 def resize(node: Node, x: Any, roi: Any = None, scales: Any = None, sizes: Any = None) -> Any:
-    """Nearest, linear and cubic, in all coordinates; sizes or scales must be known, and there is no antialias"""
+    """Nearest, linear and cubic interpolation, in all coordinate modes; sizes or scales must be static, `antialias` is
+    refused
+    """
     mode = node["mode"] or "nearest"
     if node["antialias"]:
         raise Unsuited("antialias")
@@ -101,7 +105,7 @@ def resize(node: Node, x: Any, roi: Any = None, scales: Any = None, sizes: Any =
 
 
 def _repeated(node: Node, x: Any, axis: int, factor: float, mode: str) -> Any:
-    """Each element as often as the scale says, along an axis of an extent of run time.   Raises: Unsuited"""
+    """Repeat each element by an integer scale, along an axis of dynamic extent.   Raises: Unsuited"""
     count = int(factor)
     if mode != "nearest" or count != factor or not _repeats(node, count):
         raise Unsuited("of extents that are known at run time only, except where elements are repeated as they are")
@@ -109,7 +113,9 @@ def _repeated(node: Node, x: Any, axis: int, factor: float, mode: str) -> Any:
 
 
 def _repeats(node: Node, count: int) -> bool:
-    """Does each element stand there `count` times? As for all extents if for two: positions move with the elements."""
+    """Does Resize repeat each element `count` times? It does for all extents if it does for two, as positions are
+    linear in them.
+    """
     return all(
         _chosen(node, _places(node, n, count * n, float(count), None), n - 1) == [k // count for k in range(count * n)]
         for n in (5, 6)
@@ -117,7 +123,10 @@ def _repeats(node: Node, count: int) -> bool:
 
 
 def _factors(node: Node, old: Sequence[Any]) -> tuple[list[float], list[Any]]:
-    """Scales and new extents, the old one where it is not known and stays.   Raises: Unsuited, GraphValueError"""
+    """Scales and new extents; an unknown extent that does not change stays as it is.
+
+    Raises: Unsuited, GraphValueError
+    """
     known = [n for n in old if isinstance(n, int)]
     if not all(0 < n <= _LARGEST for n in known):
         raise Unsuited(f"of extents {known}, where 1 to {_LARGEST} are expected")
@@ -152,7 +161,7 @@ def _scaled(n: Any, factor: float) -> Any:
 
 
 def _places(node: Node, n: int, count: int, factor: float, ends: tuple[float, float] | None) -> Any:
-    """Where each new element is among the old ones.   Raises: Unsuited"""
+    """The position of each new element in coordinates of the old ones.   Raises: Unsuited"""
     i, wide = np.arange(count, dtype="float64"), factor * n
     kind = node["coordinate_transformation_mode"] or "half_pixel"
     if kind == "half_pixel":
@@ -191,7 +200,7 @@ def _chosen(node: Node, places: Any, last: int) -> list[int]:
 
 
 def _between(node: Node, x: Any, axis: int, places: Any, is_cubic: bool) -> Any:
-    """Values by the two or four neighbours: a product with a matrix.   places: (m,)"""
+    """Interpolate between two or four neighbours: a product with a matrix.   places: (m,)"""
     n = x.type.shape[axis]
     first = np.floor(places).astype("int64")
     taps = np.arange(-1, 3) if is_cubic else np.arange(2)
@@ -212,14 +221,14 @@ def _between(node: Node, x: Any, axis: int, places: Any, is_cubic: bool) -> Any:
 
 
 def _cubic(t: Any, a: float) -> Any:
-    """Keys' kernel, 0 from 2 on."""
+    """Keys' cubic convolution kernel, 0 for |t| ≥ 2."""
     near = ((a + 2) * t - (a + 3)) * t * t + 1
     far = ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
     return np.where(t <= 1, near, np.where(t < 2, far, 0))
 
 
 def _extrapolated(node: Node, x: Any, outside: Sequence[tuple[int, Any]]) -> Any:
-    """x with one number where its places were outside."""
+    """x with the extrapolation value at positions outside of the tensor."""
     value = scalar(float(node["extrapolation_value"] or 0), x)
     for axis, where in outside:
         if where.any():

@@ -1,4 +1,4 @@
-"""Shape operations: what moves elements and computes nothing."""
+"""Shape operations, which move elements without computing values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FAR: Final = 1 << 31
 
 @rule("Reshape")
 def reshape(node: Node, x: Any, shape: Any) -> Any:
-    """The same elements with other extents; one may be -1, and 0 keeps that of x"""
+    """The same elements with other extents; -1 is inferred, and 0 keeps the extent of x"""
     wanted = node.entries(1)
     given = node.shape(x)
     if not node["allowzero"]:
@@ -29,7 +29,7 @@ def _is(n: Any, number: int) -> bool:
 
 
 def _without_unknown(wanted: list[Any], given: list[Any]) -> list[Any]:
-    """-1 as the extent that is left, where those that have names cancel."""
+    """Replace -1 by the inferred extent if named extents cancel."""
     if sum(_is(n, -1) for n in wanted) != 1:
         return wanted
     left = [n for n in given if not isinstance(n, int)]
@@ -78,7 +78,7 @@ def _product(extents: list[Any]) -> Any:
 
 @rule("Squeeze")
 def squeeze(node: Node, x: Any, axes: Any = None) -> Any:
-    """Without axes of one element"""
+    """Remove axes of extent 1"""
     chosen = node.axes()
     if chosen is None:
         if not all(isinstance(n, int) for n in x.type.shape):
@@ -89,7 +89,7 @@ def squeeze(node: Node, x: Any, axes: Any = None) -> Any:
 
 @rule("Unsqueeze")
 def unsqueeze(node: Node, x: Any, axes: Any = None) -> Any:
-    """With new axes of one element"""
+    """Insert axes of extent 1"""
     chosen = node.axes() or []
     rank = x.type.ndim + len(chosen)
     places = sorted(node.checked_axis(i, rank) for i in chosen)
@@ -100,13 +100,13 @@ def unsqueeze(node: Node, x: Any, axes: Any = None) -> Any:
 
 @rule("Concat")
 def concat(node: Node, *inputs: Any) -> Any:
-    """Tensors behind each other along an axis"""
+    """Concatenate tensors along an axis"""
     return at.concatenate(list(inputs), axis=node.axis(inputs[0].type.ndim))
 
 
 @rule("Split")
 def split(node: Node, x: Any, sizes: Any = None) -> Any:
-    """Parts along an axis, of given sizes or equal but for the last"""
+    """Split along an axis into parts of given sizes, or of equal sizes except the last"""
     axis = node.axis(x.type.ndim)
     given = node["split"] if sizes is None else node.ints(1)
     extent, count = node.extent(x, axis), len(node.outputs)
@@ -127,7 +127,7 @@ def split(node: Node, x: Any, sizes: Any = None) -> Any:
 
 @rule("Slice")
 def sliced(node: Node, x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
-    """A range of each of some axes, whose ends may be computed"""
+    """Slice some axes; bounds may be computed at run time"""
     low, high = node.numbers(1), node.numbers(2)
     chosen = node.ints(3) if axes is not None else list(range(len(low)))
     strides = node.ints(4) if steps is not None else [1] * len(low)
@@ -144,7 +144,7 @@ def sliced(node: Node, x: Any, starts: Any, ends: Any, axes: Any = None, steps: 
 
 
 def _bound(n: Any, is_start: bool) -> Any:
-    """None for a number that is far beyond that end of the axis where it cuts nothing off."""
+    """A bound of a slice; None for a number far beyond the end of the axis, which removes nothing."""
     if not isinstance(n, int) or abs(n) < _FAR:
         return n
     return None if (n < 0) == is_start else max(min(n, _FAR), -_FAR)
@@ -152,7 +152,7 @@ def _bound(n: Any, is_start: bool) -> Any:
 
 @rule("Expand")
 def expand(node: Node, x: Any, shape: Any) -> Any:
-    """Broadcast with a tensor of that shape"""
+    """Broadcast x with this shape"""
     wanted, given = node.entries(1), node.shape(x)
     rank = max(len(wanted), len(given))
     pairs = zip([1] * (rank - len(given)) + given, [1] * (rank - len(wanted)) + wanted, strict=True)
@@ -161,13 +161,13 @@ def expand(node: Node, x: Any, shape: Any) -> Any:
 
 @rule("Tile")
 def tile(node: Node, x: Any, repeats: Any) -> Any:
-    """Copies behind each other along every axis"""
+    """Repeat x along every axis"""
     return at.tile(x, node.entries(1)) if x.type.ndim else x
 
 
 @rule("Pad")
 def pad(node: Node, x: Any, pads: Any, value: Any = None, axes: Any = None) -> Any:
-    """Elements before and behind; a negative number takes away"""
+    """Pad before and after; negative widths crop"""
     chosen = node.ints(3) if axes is not None else list(range(x.type.ndim))
     numbers = node.ints(1)
     if numbers is None or chosen is None or len(numbers) != 2 * len(chosen):
@@ -192,7 +192,7 @@ def pad(node: Node, x: Any, pads: Any, value: Any = None, axes: Any = None) -> A
 
 @rule("DepthToSpace")
 def depth_to_space(node: Node, x: Any) -> Any:
-    """Channels as blocks of an image: (N, C·b², H, W) → (N, C, H·b, W·b)"""
+    """Move channels to blocks of the image: (N, C·b², H, W) → (N, C, H·b, W·b)"""
     n, c, h, w = _image(node, x)
     b = node["blocksize"]
     if not isinstance(c, int) or b < 1 or c % (b * b):
@@ -206,7 +206,7 @@ def depth_to_space(node: Node, x: Any) -> Any:
 
 @rule("SpaceToDepth")
 def space_to_depth(node: Node, x: Any) -> Any:
-    """Blocks of an image as channels: (N, C, H·b, W·b) → (N, C·b², H, W)"""
+    """Move blocks of the image to channels: (N, C, H·b, W·b) → (N, C·b², H, W)"""
     n, c, h, w = _image(node, x)
     b = node["blocksize"]
     if not isinstance(h, int) or not isinstance(w, int) or b < 1 or h % b or w % b:

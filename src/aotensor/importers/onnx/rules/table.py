@@ -1,6 +1,6 @@
 """The table of operators: (domain, name) → its rule, a function of the node and its inputs.
 
-A rule gives a tensor, or a sequence of them; it raises Unsuited for a form of the operator that has no counterpart.
+A rule returns a tensor, or a sequence of them; it raises Unsuited for a form of the operator that it cannot translate.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MICROSOFT: Final = "com.microsoft"
 
 
 def rule(*names: str, domain: str = "") -> Callable[[Rule], Rule]:
-    """The function below it is the rule of operators of these names."""
+    """A decorator that registers a function as the rule of operators with these names."""
 
     def register(function: Rule) -> Rule:
         for name in names:
@@ -30,5 +30,5 @@ def rule(*names: str, domain: str = "") -> Callable[[Rule], Rule]:
 
 
 def row(function: Callable[..., Any]) -> Rule:
-    """A rule that hands the inputs on and looks at nothing else."""
+    """A rule that applies a function to the inputs and ignores attributes."""
     return lambda node, *inputs: function(*inputs)

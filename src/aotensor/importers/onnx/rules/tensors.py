@@ -1,4 +1,4 @@
-"""Tensors that are made: constants, ranges, identities, one-hot vectors, and what is said of extents."""
+"""Operators that create tensors: constants, ranges, identities, one-hot vectors, shapes and sizes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def size(node: Node, x: Any) -> Any:
 
 @rule("Range")
 def arange(node: Node, start: Any, limit: Any, delta: Any) -> Any:
-    """start, start + delta, ... up to but without limit"""
+    """start, start + delta, ... below limit (above it for negative delta)"""
     dtype = start.type.dtype
     node.inputs = [at.reshape(x, ()) if x.type.shape == (1,) else x for x in node.inputs]
     try:
@@ -84,7 +84,9 @@ def eye_like(node: Node, x: Any) -> Any:
 
 @rule("OneHot")
 def one_hot(node: Node, indices: Any, depth: Any, values: Any) -> Any:
-    """values[1] where the new axis has the index, counted from its end if negative; else values[0]"""
+    """values[1] where the position along the new axis equals the index (negative ones count from the end); else
+    values[0]
+    """
     rank = indices.type.ndim
     axis = node.checked_axis(node["axis"], rank + 1)
     known = node.static(1) if is_float(depth) else None
@@ -104,7 +106,7 @@ def trilu(node: Node, x: Any, k: Any = None) -> Any:
 
 @rule("NonZero")
 def nonzero(node: Node, x: Any) -> Any:
-    """Positions of what is not 0, a row per axis"""
+    """Positions of non-zero elements, one row per axis"""
     if x.type.ndim == 0:
         raise Unsuited("its input is a scalar")
     return at.stack([at.cast(i, "int64") for i in at.nonzero(x)])
@@ -112,7 +114,7 @@ def nonzero(node: Node, x: Any) -> Any:
 
 @rule("Unique")
 def unique(node: Node, x: Any) -> Any:
-    """Sorted values, their first positions, where each element went, and counts"""
+    """Unique values, sorted, with first positions, inverse indices and counts"""
     if not node["sorted"]:
         raise Unsuited("its values are not sorted")
     found = at.unique(
@@ -128,7 +130,7 @@ def unique(node: Node, x: Any) -> Any:
 
 @rule("HannWindow", "HammingWindow", "BlackmanWindow")
 def window(node: Node, size: Any) -> Any:
-    """Weights of a window of Fourier analysis, by cosines"""
+    """Weights of a window function (Hann, Hamming, Blackman), a sum of cosines"""
     count = node.entries(0)[0]
     dtype = dtype_of(node["output_datatype"], "the result")
     if "float" not in dtype:
@@ -146,13 +148,13 @@ def window(node: Node, size: Any) -> Any:
 
 @rule("Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial")
 def drawn(node: Node, *inputs: Any) -> Any:
-    """Random numbers of an unspecified generator: none of ours"""
+    """Refuse random numbers of an unspecified generator"""
     raise Unsuited("its numbers are random, of no generator in particular")
 
 
 @rule("Col2Im")
 def column_to_image(node: Node, x: Any, image: Any, block: Any) -> Any:
-    """Blocks of an image, added where they came from.   x: (N, C·Πblock, L) → (N, C, ...)"""
+    """Col2Im: add blocks to the image at their positions.   x: (N, C·Πblock, L) → (N, C, ...)"""
     extents, blocks = node.ints(1) or [], node.ints(2) or []
     rank = len(extents)
     steps, spread = node["strides"] or [1] * rank, node["dilations"] or [1] * rank

@@ -1,6 +1,6 @@
 """Ensembles of decision trees: the domain ai.onnx.ml.
 
-All rows go down all trees at once, a step per level; leaves lead to themselves. Source:
+All rows traverse all trees at once, one step per level; leaves point to themselves. Source:
 https://onnx.ai/onnx/operators/index_ai.onnx.ml.html, and the evaluator of the package onnx.
 """
 
@@ -29,11 +29,9 @@ _TRANSFORMS: Final = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 @dataclass(frozen=True)
 class Trees:
-    """Nodes of all trees in one row: arrays by number of the node.
-
-    features, values: operands of comparisons; modes: the comparison, by number. yes, no: the nodes that follow; of a
-    leaf itself. missing: does nan go the way of yes. roots: of each tree. leaves: weights, (nodes, targets); given:
-    which of them were.
+    """The nodes of all trees as arrays, by index of the node. features, values: operands of comparisons; modes: the
+    comparison, as a number. yes, no: the next nodes; of a leaf, the leaf itself. missing: does nan go the way of
+    yes. roots: of each tree. leaves: weights, (nodes, targets); given: which of them were.
     """
 
     features: np.ndarray[Any, Any]
@@ -47,7 +45,7 @@ class Trees:
     given: np.ndarray[Any, Any]
 
     def depth(self) -> int:
-        """The number of comparisons on the longest way.   Raises: GraphValueError for trees with cycles"""
+        """The largest depth of a leaf: the number of comparisons.   Raises: GraphValueError for trees with cycles"""
         level, count = set(self.roots.tolist()), 0
         while inner := [n for n in level if self.yes[n] != n or self.no[n] != n]:
             count += 1
@@ -87,7 +85,7 @@ class Trees:
         return goes
 
     def scores(self, x: Any, aggregate: str) -> Any:
-        """What the leaves of all trees say.   x: (n, features) → (n, targets)"""
+        """Aggregate the weights of the reached leaves over all trees.   x: (n, features) → (n, targets)"""
         reached = self.reached(x)
         weights = at.constant(self.leaves)[reached]
         if aggregate in ("SUM", "AVERAGE"):
@@ -99,7 +97,7 @@ class Trees:
 
 
 def _numbers(node: Node, name: str) -> Any:
-    """Floats of an attribute, or of the tensor that stands in its place; None where both are left out."""
+    """The floats of an attribute, or of the tensor attribute that replaces it; None if both are left out."""
     tensor = node[f"{name}_as_tensor"]
     if tensor is not None:
         return numpy_helper.to_array(tensor)
@@ -137,7 +135,7 @@ def _indexed(node: Node, kind: str, count: int) -> Trees:
 
 
 def _weights(node: Node, kind: str, numbers: Mapping[Any, int], count: int) -> tuple[Any, Any]:
-    """Weights of leaves, (nodes, targets), and which were given.   Raises: GraphValueError"""
+    """Weights of leaves, (nodes, targets), and a mask of those given.   Raises: GraphValueError"""
     weights, targets = _numbers(node, f"{kind}_weights"), node[f"{kind}_ids"] or []
     where = list(zip(node[f"{kind}_treeids"] or (), node[f"{kind}_nodeids"] or (), strict=False))
     if weights is None or not len(weights) == len(targets) == len(where):
@@ -152,7 +150,7 @@ def _weights(node: Node, kind: str, numbers: Mapping[Any, int], count: int) -> t
 
 
 def _matrix(x: Any, trees: Trees) -> Any:
-    """x as rows, of the dtype that thresholds are compared in."""
+    """x as a matrix, in the dtype in which it is compared with thresholds."""
     if x.type.ndim not in (1, 2):
         raise GraphValueError(f"a tensor of rank {x.type.ndim}, where rows of features are expected")
     x = at.reshape(x, [1, -1]) if x.type.ndim == 1 else x
@@ -177,7 +175,7 @@ def tree_regressor(node: Node, x: Any) -> Any:
 
 @rule("TreeEnsembleClassifier", domain=ML)
 def tree_classifier(node: Node, x: Any) -> Any:
-    """The class with the largest sum over trees, or of two with one sum by its sign; and the sums"""
+    """The class with the largest sum over trees, and the sums; with one sum for two classes its sign decides"""
     labels = node["classlabels_int64s"]
     if not labels:
         raise Unsuited("its labels are not integers")
@@ -206,7 +204,7 @@ def tree_classifier(node: Node, x: Any) -> Any:
 
 @rule("TreeEnsemble", domain=ML)
 def tree_ensemble(node: Node, x: Any) -> Any:
-    """Without sets as members"""
+    """The rule of TreeEnsemble; comparisons with sets (BRANCH_MEMBER) are refused"""
     inner = [np.array(node[f"nodes_{name}"] or [], "int64") for name in ("featureids", "truenodeids", "falsenodeids")]
     flags = [np.array(node[f"nodes_{name}"] or [], bool) for name in ("trueleafs", "falseleafs")]
     splits, modes, weights = (

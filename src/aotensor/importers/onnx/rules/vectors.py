@@ -28,7 +28,7 @@ _CLOSE: Final = 0.005
 
 @rule("SVMRegressor", domain=ML)
 def support_vectors(node: Node, x: Any) -> Any:
-    """By linear, polynomial, radial and sigmoid kernels"""
+    """SVMRegressor, with linear, polynomial, radial and sigmoid kernels"""
     matrix = _rows(x)
     count, flat = int(node["n_supports"] or 0), np.array(node["coefficients"] or [], "float32")
     if count:
@@ -45,7 +45,7 @@ def support_vectors(node: Node, x: Any) -> Any:
 
 @rule("SVMClassifier", domain=ML)
 def support_vector_classes(node: Node, x: Any) -> Any:
-    """The class with the most votes of pairs, and scores of pairs or probabilities; integer labels"""
+    """SVMClassifier: the class with the most votes of pairs, and pair scores or probabilities; labels are integers"""
     labels, per_class = node["classlabels_ints"], [int(n) for n in node["vectors_per_class"] or ()]
     if node["classlabels_strings"] or not labels:
         raise Unsuited("its labels are not integers")
@@ -82,7 +82,7 @@ def _rows(x: Any) -> Any:
 
 
 def _by_hyperplanes(node: Node, x: Any, flat: Any, rho: Any) -> Any:
-    """Two classes without vectors: x·Wᵀ + ρ, and the larger one"""
+    """Scores by hyperplanes, without support vectors: x·Wᵀ + ρ, and the class with the largest"""
     labels = node["classlabels_ints"]
     if len(labels) != 2:
         raise Unsuited(f"hyperplanes of {len(labels)} classes, without vectors")
@@ -96,7 +96,7 @@ def _by_hyperplanes(node: Node, x: Any, flat: Any, rho: Any) -> Any:
 
 
 def _of_pairs(coefficients: Any, per_class: list[int]) -> Any:
-    """What kernels are multiplied by for the score of each pair, (vectors, pairs).
+    """Factors of the kernel values in the score of each pair of classes, (vectors, pairs).
 
     coefficients: (classes − 1, vectors): of a vector of class j against class i row i, or i − 1 where i > j
     """
@@ -115,7 +115,7 @@ def _of_one_score(score: Any, how: str) -> Any:
 
 
 def _probabilities(node: Node, scores: Any, count: int) -> Any:
-    """Of each class, (n, classes), from the scores of pairs."""
+    """The probability of each class, (n, classes), from the scores of pairs."""
     slopes, offsets = (np.array(node[name] or [], "float32") for name in ("prob_a", "prob_b"))
     if not len(slopes) == len(offsets) == count * (count - 1) // 2:
         raise GraphValueError(f"{len(slopes)} prob_a and {len(offsets)} prob_b for the pairs of {count} classes")

@@ -1,4 +1,4 @@
-"""Convolutions: windows that move over the axes behind batch and channel."""
+"""Convolutions over the axes after batch and channel, and the parameters of windows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def pads_of(node: Node, x: Any, windows: Sequence[int], strides: Sequence[int]) 
 
 
 def numbers(node: Node, name: str, count: int, least: int) -> list[int]:
-    """Of an attribute, `least` for each where it is left out.   Raises: GraphValueError for too many, few or small"""
+    """The numbers of an attribute, one per axis; `least` if it is left out.
+
+    Raises: GraphValueError for a wrong count or smaller numbers
+    """
     found = [int(n) for n in node[name] or [least] * count]
     if len(found) != count or any(n < least for n in found):
         raise GraphValueError(f"attribute {name} is {found}, not {count} numbers from {least} on")
@@ -41,7 +44,7 @@ def numbers(node: Node, name: str, count: int, least: int) -> list[int]:
 
 
 def rank_of(node: Node, x: Any, known: Collection[int]) -> int:
-    """The number of axes that windows move over.   Raises: Unsuited for more than three, or none"""
+    """The number of spatial axes.   Raises: Unsuited for more than three, or none"""
     rank = int(x.type.ndim) - 2
     if rank not in known:
         raise Unsuited(f"{node.op} over {rank} axes")
@@ -50,7 +53,7 @@ def rank_of(node: Node, x: Any, known: Collection[int]) -> int:
 
 @rule("Conv")
 def convolution(node: Node, x: Any, w: Any, bias: Any = None) -> Any:
-    """Over one to three axes, with strides, dilations, groups and pads"""
+    """Convolve over one to three axes, with strides, dilations, groups and padding"""
     rank = rank_of(node, x, CONVOLUTIONS)
     strides, dilations = (numbers(node, name, rank, 1) for name in ("strides", "dilations"))
     kernel = [node.extent(w, k + 2) for k in range(rank)]
