@@ -120,6 +120,12 @@ NEEDS: Final = {
     "ceres": Need(
         "Ceres Solver from C++", _debian("libceres-dev"), files=("/usr/include/ceres/sized_cost_function.h",)
     ),
+    "cholmod": Need(
+        "sparse Cholesky factors against CHOLMOD",
+        _debian("libsuitesparse-dev"),
+        files=("/usr/include/suitesparse/cholmod.h",),
+        is_heavy=True,
+    ),
     "sundials": Need(
         "CVODES and IDAS from C",
         _debian("libsundials-dev"),

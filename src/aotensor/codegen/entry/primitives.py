@@ -122,7 +122,7 @@ class Windows:
         return c.builder.not_(c.is_null(thread))
 
     def join(self, c: Code, thread: Value) -> None:
-        """Never called, since `ends` is false."""
+        """Not reached, as `ends` returns False."""
         raise AssertionError("threads of Windows are not waited for")
 
 
