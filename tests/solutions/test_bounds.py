@@ -135,3 +135,72 @@ def test_samples_have_bounds_of_their_own() -> None:
 def test_bounds_that_do_not_fit(options: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"minimize: .*{message}"):
         at.optimize.minimize(lambda x: (x**2).sum(), at.zeros(2), **options)
+
+
+@pytest.mark.shows("tensor/13-least_squares")
+def test_least_squares_in_boxes_of_scipy(rng: np.random.Generator) -> None:
+    """A decay with an active bound, one at infinity, and derivatives by the data and the bound from differences."""
+    times = np.linspace(0, 4, 25)
+    data = 2.5 * np.exp(-1.3 * times) + 0.5 + 0.05 * rng.normal(size=25)
+    t, y, high = at.constant(times), at.dvector("y"), at.dscalar("high")
+    upper = at.stack([at.constant(INF), high, at.constant(0.3)])
+    found = at.optimize.least_squares(
+        lambda p: p[0] * at.exp(-p[1] * t) + p[2] - y, at.constant([1.0, 1.0, 0.0]), bounds=(-1.0, upper)
+    )
+    names = [found.solution, found.fun, found.residual, found.success]
+    f = aot.function([y, high], [*names, jacobian(found.solution, high), jacobian(found.solution, y)], name="decay")
+
+    def solved(observed: Any, end: float) -> Any:
+        fit = scipy.optimize.least_squares(
+            lambda p: p[0] * np.exp(-p[1] * times) + p[2] - observed, [1, 0.5, 0], "3-point",
+            bounds=([-1] * 3, [INF, end, 0.3]), xtol=1e-15, ftol=1e-15, gtol=1e-15,
+        )  # fmt: skip
+        return fit
+
+    for end in (0.9, 3.0):
+        for run in (f, f.reference):
+            x, fun, residual, success, by_end, by_data = run(data, end)
+            wanted = solved(data, end)
+            np.testing.assert_allclose(x, wanted.x, rtol=1e-7)
+            assert success and residual < 1e-8 and fun <= wanted.cost * (1 + 1e-10) and x[2] <= 0.3
+        assert (x[1] == end) == (end == 0.9) and x[2] == 0.3
+        h = 1e-4
+        differences = (solved(data, end + h).x - solved(data, end - h).x) / (2 * h)
+        np.testing.assert_allclose(by_end, differences, rtol=1e-4, atol=1e-4)
+        step = np.cos(times)
+        moved = (solved(data + h * step, end).x - solved(data - h * step, end).x) / (2 * h)
+        np.testing.assert_allclose(by_data @ step, moved, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.shows("tensor/13-least_squares")
+def test_methods_of_least_squares_agree() -> None:
+    """Powell's badly scaled and Brown's functions without bounds: "trf" finds what "lm" does."""
+    starts = [np.array([0.0, 1.0]), np.array([1.0, 1.0])]
+    for fun, start in zip(
+        (
+            lambda x: at.stack([1e2 * x[0] * x[1] - 1, at.exp(-x[0]) + at.exp(-x[1]) - 1.0001]),
+            lambda x: at.stack([x[0] - 1e2, x[1] - 2e-2, x[0] * x[1] - 2]),
+        ),
+        starts,
+        strict=True,
+    ):
+        by = [at.optimize.least_squares(fun, at.constant(start), method=method) for method in ("lm", "trf")]
+        outputs = [x for found in by for x in (found.solution, found.success)]
+        first, is_first, second, is_second = aot.function([], outputs).reference()
+        assert is_first and is_second
+        np.testing.assert_allclose(first, second, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"method": "lm", "bounds": (0, 1)}, GraphValueError, 'method "lm" has none'),
+        ({"bounds": (0, 1, 2)}, GraphTypeError, "bounds must be Bounds.lb, ub. or a pair"),
+        ({"bounds": (1, 0)}, GraphValueError, "lower end 1 and the upper end 0"),
+        ({"bounds": (0, [1, 2, 3])}, GraphValueError, "bounds are like x0, or broadcast to it"),
+        ({"method": "dogbox"}, GraphValueError, "dogbox"),
+    ],
+)
+def test_bounds_of_least_squares_that_do_not_fit(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        at.optimize.least_squares(lambda x: x - 3, at.zeros(2), **options)

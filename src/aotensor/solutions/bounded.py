@@ -82,6 +82,23 @@ class Exact(Curvature):
 
 
 @dataclass(frozen=True)
+class GaussNewton(Curvature):
+    """JᵀJ of residuals, the Hessian of half their squares without second derivatives.   slopes: x → J(x), (m, n)"""
+
+    slopes: Callable[[Variable], Variable]
+
+    def states(self, x: Variable, g: Variable) -> list[Variable]:
+        return []
+
+    def product(self, x: Variable, known: Sequence[Variable]) -> Callable[[Variable], Variable]:
+        matrix = self.slopes(x)
+        return lambda v: dot(dot(matrix, v), matrix)
+
+    def updated(self, known: Sequence[Variable], s: Variable, y: Variable) -> list[Variable]:
+        return []
+
+
+@dataclass(frozen=True)
 class Limited(Curvature):
     """The matrix of L-BFGS, of the last steps.   size: how many; memory 2·size·n
 

@@ -68,10 +68,12 @@ def _joined(ends: list[Any], none: float) -> Any:
 
 
 def _like(name: str, part: Any, x: Variable) -> Variable:
-    """Raises: GraphTypeError for a complex bound, GraphValueError for one of higher rank than x."""
+    """Raises: GraphTypeError for a complex bound, GraphValueError for one that does not broadcast to x."""
     found = as_tensor(part)
     if dtypes.is_complex(found.dtype):
         raise GraphTypeError(f"{name}: bounds are real", lines=[found.describe()])
-    if found.ndim > x.ndim:
+    ends = zip(reversed(found.tensor_type.shape), reversed(x.tensor_type.shape), strict=False)
+    is_other = any(isinstance(m, int) and isinstance(n, int) and m not in (1, n) for m, n in ends)
+    if found.ndim > x.ndim or is_other:
         raise GraphValueError(f"{name}: bounds are like x0, or broadcast to it", lines=[found.describe(), x.describe()])
     return found

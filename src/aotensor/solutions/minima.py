@@ -14,12 +14,12 @@ from aotensor.graph.walk import replace
 from aotensor.ops.elementwise.compare import ge, le, switch
 from aotensor.ops.reduce.sums import sum as sum_of
 from aotensor.ops.shape.reshape import reshape
-from aotensor.solutions.bounded import Box, Exact, Limited, bounded_minimum
-from aotensor.solutions.bounds import bounds_of
+from aotensor.solutions.bounded import Box, Curvature, Exact, GaussNewton, Limited, bounded_minimum
+from aotensor.solutions.bounds import Bounds, bounds_of
 from aotensor.solutions.driver import Options, solution_of, symbol
 from aotensor.solutions.formulas import ending, number
 from aotensor.solutions.marquardt import levenberg_marquardt
-from aotensor.solutions.problem import Problem, arguments, scalar_output, slopes, traced, unknown
+from aotensor.solutions.problem import Problem, Unknown, arguments, scalar_output, slopes, traced, unknown
 from aotensor.solutions.quasi_newton import Matrix, Memory, quasi_newton
 from aotensor.solutions.results import Ending, Minimum, Solution
 from aotensor.solutions.roots import ends_of
@@ -87,13 +87,8 @@ def minimize(
         return problem.at(gradient, at)
 
     if bounds is not None:
-        parts = bounds_of("minimize", bounds, given)
-        box = Box(symbol(parts[0], "lower"), symbol(parts[1], "upper"))
         curvature = Exact(_products(gradient, x)) if method == "trust-ncg" else Limited(MEMORY)
-        found = bounded_minimum(value, gradient_at, curvature, start, box, tolerance, maxiter)
-        inside = Problem(x, (*problem.slots, box.lower, box.upper), output, (*problem.parameters, *parts))
-        equation = box.equation(x, gradient)
-        solution = solution_of(options, inside, [(given.flat, start)], found, (equation, slopes(equation, x)))
+        solution = _within(options, problem, gradient, given, bounds, curvature, start, tolerance)
         return Minimum(*given.restored(solution), _value_there(problem, solution))
     if method == "trust-ncg":
         found = trust_region(value, gradient_at, _products(gradient, x), start, tolerance, maxiter)
@@ -110,22 +105,30 @@ def least_squares(
     x0: Any,
     args: Any = (),
     *,
-    method: str = "lm",
+    method: str | None = None,
+    bounds: Any = None,
     tol: float | None = None,
     maxiter: int = 200,
     raise_on_failure: bool = False,
 ) -> Minimum:
     """x with a local minimum of |r|²/2 for the residuals r = fun(x, *args), starting at x0.
 
-    fun: a function of symbols that returns a vector, or a list for one. method: "lm", Levenberg and Marquardt's. tol:
-    the length of a last step relative to that of x, or the cosine between r and the columns of its Jacobian; ε^¾ by
-    default. The field `fun` is |r|²/2, `residual` the largest element of Jᵀ·r. Else as `minimize`: derivatives hold the
-    second derivatives of r, too.
+    fun: a function of symbols that returns a vector, or a list for one. method: "lm", Levenberg and Marquardt's, the
+    default; "trf", steps of Gauss and Newton in a trust region, the default with bounds.
+    bounds: `Bounds(lb, ub)`, or a pair (lb, ub), as in SciPy: each like x0 or broadcast to it; they may be variables.
+    tol: the length of a last step relative to that of x, of "lm" also the cosine between r and the columns of its
+    Jacobian; ε^¾ by default. The field `fun` is |r|²/2, `residual` the largest element of Jᵀ·r. Else as `minimize`:
+    derivatives hold the second derivatives of r, too.
 
-    Raises: as `minimize`. Cost: a Cholesky factorisation of JᵀJ per step.
+    Raises: as `minimize`. Cost: a Cholesky factorisation of JᵀJ per step of "lm"; of "trf" products of J with vectors,
+    at most 2·n per step.
     """
     options = Options("least_squares", tol, maxiter, raise_on_failure)
-    one_of("least_squares: method", method, ("lm",))
+    if method is None:
+        method = "lm" if bounds is None else "trf"
+    one_of("least_squares: method", method, ("lm", "trf"))
+    if bounds is not None and method == "lm":
+        raise GraphValueError('least_squares: bounds are given, and method "lm" has none', hint='method="trf"')
     given = unknown("least_squares", "x0", x0)
 
     def vector(x: Variable, found: Variable) -> Variable:
@@ -136,14 +139,20 @@ def least_squares(
     problem, given = traced("least_squares", "fun", fun, given, arguments(args), vector)
     x, residuals = problem.slot, problem.output
     matrix = slopes(residuals, x)
-    start, tolerance = symbol(given.flat, "x0"), options.tolerance(x, 0.75)
-    found = levenberg_marquardt(
-        lambda at: problem.at(residuals, at), lambda at: problem.at(matrix, at), start, tolerance, maxiter
-    )
     cost = number(0.5, x) * sum_of(residuals * residuals)
     gradient = grad(cost, x)
-    solution = solution_of(options, problem, [(given.flat, start)], found, (gradient, slopes(gradient, x)))
-    scalar = Problem(problem.slot, problem.slots, cost, problem.parameters)
+    start, tolerance = symbol(given.flat, "x0"), options.tolerance(x, 0.75)
+    scalar = Problem(x, problem.slots, cost, problem.parameters)
+
+    def matrix_at(at: Variable) -> Variable:
+        return problem.at(matrix, at)
+
+    if method == "trf":
+        limits, curvature = _ends_of("least_squares", bounds), GaussNewton(matrix_at)
+        solution = _within(options, scalar, gradient, given, limits, curvature, start, tolerance)
+    else:
+        found = levenberg_marquardt(lambda at: problem.at(residuals, at), matrix_at, start, tolerance, maxiter)
+        solution = solution_of(options, problem, [(given.flat, start)], found, (gradient, slopes(gradient, x)))
     return Minimum(*given.restored(solution), _value_there(scalar, solution))
 
 
@@ -213,6 +222,37 @@ def minimize_scalar(
     found = best, count, replace([equation], {x: best})[0], status
     solution = solution_of(options, at_end, [], found, (equation, grad(equation, x)))
     return Minimum(*solution, _value_there(problem, solution))
+
+
+def _ends_of(name: str, bounds: Any) -> Any:
+    """Bounds with lb and ub, from such an object, a pair (lb, ub), or None.   Raises: GraphTypeError"""
+    if bounds is None or hasattr(bounds, "lb"):
+        return Bounds() if bounds is None else bounds
+    if not isinstance(bounds, list | tuple) or len(bounds) != 2:
+        raise GraphTypeError(f"{name}: bounds must be Bounds(lb, ub) or a pair (lb, ub), not {bounds!r:.60}")
+    return Bounds(*bounds)
+
+
+def _within(
+    options: Options,
+    problem: Problem,
+    gradient: Variable,
+    given: Unknown,
+    bounds: Any,
+    curvature: Curvature,
+    start: Variable,
+    tolerance: Variable,
+) -> Solution:
+    """The minimum of a problem within bounds, as a vector.   Raises: as `bounds_of`"""
+    x, parts = problem.slot, bounds_of(options.name, bounds, given)
+    box = Box(symbol(parts[0], "lower"), symbol(parts[1], "upper"))
+    found = bounded_minimum(
+        lambda at: problem.at(problem.output, at), lambda at: problem.at(gradient, at), curvature, start, box,
+        tolerance, options.maxiter,
+    )  # fmt: skip
+    inside = Problem(x, (*problem.slots, box.lower, box.upper), problem.output, (*problem.parameters, *parts))
+    equation = box.equation(x, gradient)
+    return solution_of(options, inside, [(given.flat, start)], found, (equation, slopes(equation, x)))
 
 
 def _products(gradient: Variable, x: Variable) -> Callable[[Variable, Variable], Variable]:
