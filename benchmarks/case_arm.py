@@ -61,7 +61,7 @@ class Arm(Model):
 
 
 class MappedArm(Arm):
-    """The same for each of many motions."""
+    """The loss and its gradients for each of many motions."""
 
     def __init__(self, samples: int = 1000) -> None:
         self.title = f"(h) robot arm, 7 links, mapped over {samples} samples float64"
@@ -81,7 +81,7 @@ class MappedArm(Arm):
         return mapped
 
     def torch(self, torch: Any) -> Callable[..., Any]:
-        """Written for columns, of which each is a vector over the samples: faster than its `vmap`."""
+        """The loss written for vectors over the samples, which is faster than `vmap` in PyTorch."""
 
         def losses(*inputs: Any) -> Any:
             return loss(*(x.T for x in inputs), torch.cos, torch.sin)
@@ -110,7 +110,7 @@ def _named(outputs: Sequence[Any]) -> dict[str, Any]:
 
 
 def _jax_function(jax: Any) -> Callable[..., Any]:
-    """Small matrices and loops over the links: XLA fuses the graph of scalars into one that it does not finish."""
+    """The loss by small matrices and loops over the links; XLA does not finish compiling the graph of scalars."""
     gradient = jax.value_and_grad(lambda *inputs: _loss_by_matrices(jax, *inputs), argnums=(0, 1, 2))
 
     def flat(*inputs: Any) -> Any:
@@ -254,7 +254,7 @@ def _rotate_back(matrix: Sequence[Sequence[Any]], x: Sequence[Any]) -> list[Any]
 
 
 def _times(x: Any, y: Any) -> Any:
-    """x·y; zeros that the structure of the arm brings do not enter the graph."""
+    """x·y; structural zeros of the arm are left out of the graph."""
     return 0.0 if _is_zero(x) or _is_zero(y) else x * y
 
 

@@ -114,6 +114,6 @@ class Plain(Model):
 
 
 class Bessel(Plain):
-    """The same for jv."""
+    """The Bessel function jv of n elements, without a gradient."""
 
     without: ClassVar[dict[str, str]] = {"JAX": "it has no Bessel functions of real order"}

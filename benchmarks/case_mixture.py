@@ -94,7 +94,7 @@ class Mixture(Model):
         whiten: Callable[[Any, Any], Any], logsumexp: Callable[..., Any],
         constants: tuple[Any, Any] | None = None,
     ) -> Any:  # fmt: skip
-        """In the words that aotensor, JAX, PyTorch and PyTensor have in common."""
+        """The log-likelihood, by functions that aotensor, JAX, PyTorch and PyTensor all have."""
         d = self.d
         diagonal, rest = factors[:, :d], factors[:, d:]
         scale = np.exp(diagonal)

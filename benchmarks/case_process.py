@@ -71,7 +71,7 @@ class Process(Model):
     def _loss(
         self, np: Any, X: Any, y: Any, theta: Any, cholesky: Callable[[Any], Any], solve: Callable[[Any, Any], Any]
     ) -> Any:
-        """In the words that aotensor, JAX, PyTorch and PyTensor have in common."""
+        """The loss, by functions that aotensor, JAX, PyTorch and PyTensor all have."""
         scaled = X / np.exp(theta[: self.d])
         squares = (scaled**2).sum(axis=1)
         distance = squares[:, None] + squares[None, :] - 2 * (scaled @ scaled.T)

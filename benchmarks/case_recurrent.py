@@ -72,7 +72,7 @@ class Lstm(Model):
         return inputs, [loss, *pt.grad(loss, [W, U, b, V])]
 
     def torch(self, torch: Any) -> Callable[..., Any]:
-        """By its own op for whole sequences, whose gates come in another order."""
+        """The loss by PyTorch's LSTM op for whole sequences, which orders the gates differently."""
         n = self.hidden
         order = torch.from_numpy(np.r_[n : 2 * n, :n, 2 * n : 4 * n])
 
@@ -88,7 +88,7 @@ class Lstm(Model):
         self, np: Any, sigmoid: Callable[[Any], Any], run: Callable[..., Any],
         X: Any, y: Any, W: Any, U: Any, b: Any, V: Any,
     ) -> Any:  # fmt: skip
-        """In the words that aotensor, JAX and PyTensor have in common."""
+        """The loss, by functions that aotensor, JAX and PyTensor all have."""
         n = self.hidden
         gates = (X.reshape((self.steps * self.batch, self.features)) @ W + b).reshape((self.steps, self.batch, 4 * n))
 

@@ -1,4 +1,4 @@
-"""(i) Sweeps of a five-point stencil over a grid, and the gradient of what they end in."""
+"""(i) Sweeps of a five-point stencil over a grid, and the gradient of the final state."""
 
 from __future__ import annotations
 

@@ -31,9 +31,8 @@ from sparse_cases.sampled import Sampled, SampledGradient
 
 @dataclass(frozen=True)
 class Case:
-    """A model of a given scale: 1 is the size of the table, 10 ten times as much data.
-
-    has_sizes: whether other scales say something new.
+    """A model at a given scale: 1 is the size of the table, 10 has ten times as much data. has_sizes: whether other
+    scales are measured.
     """
 
     make: Callable[[float], Model]
@@ -41,7 +40,7 @@ class Case:
 
 
 def _extent(size: int, scale: float, axes: int = 1) -> int:
-    """One of so many axes that share the scale; three at least."""
+    """The extent of an axis if several axes share the scale; at least three."""
     return max(3, round(size * scale ** (1 / axes)))
 
 
@@ -110,7 +109,7 @@ def _blocks(size: int, scale: float) -> Bsr:
 
 
 def _of_blocks(size: int, columns: int = 1, transposed: bool = False) -> dict[str, Case]:
-    """A product of a matrix of blocks, in blocks and in single rows."""
+    """Products with a block matrix, stored in blocks (BSR) and in rows (CSR)."""
     name = f"{'spmv' if columns == 1 else 'spmm'}-blocks-{size}{'-transposed' if transposed else ''}"
     return {
         name: Case(lambda s: BlockProduct(_blocks(size, s), columns, transposed)),

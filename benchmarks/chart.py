@@ -1,4 +1,4 @@
-"""A picture of the table: for each row how long aotensor takes beside the best of its peers, on a logarithmic scale."""
+"""A chart of the table: for each row the time of aotensor relative to the fastest peer, on a logarithmic scale."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _place(ratio: float) -> float:
 
 
 def _bar(bar: Bar, y: float) -> list[str]:
-    """From 1 to the ratio: to the left aotensor is faster."""
+    """A bar from 1 to the ratio; bars to the left mean that aotensor is faster."""
     ends = sorted((_place(1.0), _place(bar.ratio)))
     beyond = "◂ " if bar.ratio < RANGE[0] else "▸ " if bar.ratio > RANGE[1] else ""
     box = f'x="{ends[0]:.1f}" y="{y + 1}" width="{max(1.0, ends[1] - ends[0]):.1f}" height="{BAR - 2}"'

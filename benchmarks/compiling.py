@@ -1,4 +1,4 @@
-"""How long one contender takes from nothing to something that can be called. A process of its own; seconds on stdout.
+"""Measure the time that one contender needs to build a callable, in a separate process; prints seconds.
 
     python benchmarks/compiling.py CASE aotensor|JAX
 

@@ -1,4 +1,4 @@
-"""What one comparison consists of: a model that everybody writes, and the calls that take turns."""
+"""The parts of a comparison: a model written for each contender, and their calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNWRITTEN: Final = "the model is not written for it"
 
 
 class Absent(Exception):
-    """Why a contender does not take part."""
+    """The reason why a contender is left out."""
 
 
 class Model(ABC):
@@ -66,7 +66,7 @@ class Model(ABC):
         raise Absent(UNWRITTEN)
 
     def collect(self, values: list[Any]) -> list[Any]:
-        """What a contender gave, in the form of `reference`."""
+        """Convert the results of a contender to the form of `reference`."""
         return values
 
     def torch(self, torch: Any) -> Callable[..., Any] | None:
@@ -113,12 +113,12 @@ class Comparison:
     missing: dict[str, str] = field(default_factory=dict)
 
     def add(self, name: str, call: Contender, values: Callable[[Any], list[Any]]) -> None:
-        """A contender whose values are found in what the call returns."""
+        """Add a contender. values: extracts its values from the result of the call"""
         self.contenders[name] = call
         self.read[name] = lambda: arrays_of(self.model.collect(values(call())))
 
     def check(self) -> None:
-        """Who computes something else takes no part.   Raises: ValueError if those are we, or the kernel in C."""
+        """Leave out contenders whose values differ.   Raises: ValueError if that is aotensor or the C kernel."""
         for name, values in [*self.read.items()]:
             problem = self._problem(values())
             if problem is not None and name in (*OURS, "C"):

@@ -1,4 +1,4 @@
-"""How far the times that `f.cost` estimates are from measured ones, over all models of the benchmarks.
+"""Compare the times that `f.cost` estimates with measured ones, for all models of the benchmarks.
 
 python benchmarks/estimates.py --threads 1 2
 """
@@ -20,7 +20,7 @@ from aotensor.driver.cache import load_compiled
 
 
 def dims_of(spec: Any, values: Mapping[str, Any]) -> dict[str, int]:
-    """Names of extents and of numbers of entries, with those of the inputs."""
+    """Extents and numbers of stored entries by name, from the inputs."""
     dims: dict[str, int] = {}
     for argument in spec.arguments:
         value = values.get(argument.name, 0.0)

@@ -1,4 +1,5 @@
-"""How compile time grows with the graph: processor seconds for value and gradient of longer and longer programs.
+"""Measure how compile time grows with the graph: processor seconds for value and gradient of programs of increasing
+size.
 
     python benchmarks/growth.py [--cases cheap:1000,scalar:500] [--memory]
 
@@ -37,7 +38,7 @@ _NUMBERS: Final = ("scalar", "sin", "numbers", "outputs")
 
 
 def inputs_of(kind: str, count: int) -> int:
-    """How many inputs a program has."""
+    """The number of inputs of a program."""
     return {"scalar": 10, "numbers": count, "vectors": count}.get(kind, 1)
 
 
@@ -71,7 +72,7 @@ def program(kind: str, count: int, x: Sequence[Any], f: Any) -> list[Any]:
 
 
 def of_aotensor(kind: str, count: int) -> float:
-    """Up to the first call, which compiles."""
+    """Run aotensor up to the first call, which compiles."""
     import numpy as np
 
     import aotensor as aot
@@ -135,7 +136,7 @@ def case(text: str) -> tuple[str, int]:
 
 
 def measured(contender: str, kind: str, count: int, cache: Path, is_memory: bool = False) -> str:
-    """The seconds, or the MiB, as text, or why there are none."""
+    """The measured seconds or MiB as text, or the reason why there are none."""
     command = [sys.executable, __file__, "--one", contender, kind, str(count)]
     environment = os.environ | {"AOTENSOR_CACHE_DIR": str(cache), "OPENBLAS_NUM_THREADS": "1"}
     try:

@@ -1,4 +1,4 @@
-"""What the programs that compare libraries have in common: processes on given cores, numbers in tables."""
+"""Shared parts of the benchmark programs: processes on given cores, formatting of numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run_program(*command: str, cores: Collection[int], **variables: str) -> str:
 
 
 def thread_variables(threads: int) -> dict[str, str]:
-    """Environment in which every contender uses so many threads, and lets the others have the cores in their turns."""
+    """Environment variables for this number of threads per contender, with the cores released between turns."""
     names = ("OMP", "OPENBLAS", "MKL", "NUMBA", "AOTENSOR")
     variables = {f"{name}_NUM_THREADS": str(threads) for name in names} | _mkl_variables()
     variables |= {"JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "ignore"}
@@ -51,7 +51,7 @@ def thread_variables(threads: int) -> dict[str, str]:
 
 
 def _mkl_variables() -> dict[str, str]:
-    """Where pip puts MKL, which neither sparse_dot_mkl nor PyTensor's C backend looks at."""
+    """Environment variables with pip's folder of MKL, which sparse_dot_mkl and PyTensor's C backend do not search."""
     found = sorted(Path(sys.prefix, "lib").glob("libmkl_rt.so*"))
     if not found:
         return {}
@@ -61,7 +61,7 @@ def _mkl_variables() -> dict[str, str]:
 
 
 def microseconds(seconds: float) -> str:
-    """Three digits where there are fewer than three before the point."""
+    """Format seconds as microseconds, with three significant digits below 100."""
     return f"{1e6 * seconds:.0f}" if seconds > 1e-4 else f"{1e6 * seconds:.3g}"
 
 
@@ -73,7 +73,7 @@ def machine() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Of the libraries that are compared, as far as they are installed."""
+    """Versions of the compared libraries that are installed."""
     found = {}
     for name in PACKAGES:
         try:

@@ -1,4 +1,4 @@
-"""What the machine takes at least for a row's work, measured beside it on as many cores, by kernels of ours.
+"""Lower bounds on the time of a row's work on this machine, measured in the same run on the same cores.
 
 stream: every input read once, every output written once, arrays of these sizes. gather: the row's own places, read in
 an array of the row's own size. FMA: its floating point operations as multiply-adds in registers, apart from those in
@@ -35,7 +35,7 @@ LEAST: Final = 1 << 15
 
 @dataclass(frozen=True)
 class Limit:
-    """A call, and how many times as much work the row has."""
+    """A limit: a call of a kernel, and the row's work as a multiple of the kernel's."""
 
     call: Contender
     factor: float
@@ -88,7 +88,7 @@ def limits_of(model: Model, work: Mapping[str, float]) -> dict[str, Limit]:
 
 
 def least_seconds(model: Model, limits: Mapping[str, Limit], times: Mapping[str, float]) -> dict[str, float]:
-    """What the row takes at least by each limit.   times: of the calls
+    """The least seconds of the row by each limit.   times: of the calls
 
     A product is no slower than multiply-adds let it be: where a kernel is, that is no limit of the machine.
     """
@@ -99,7 +99,7 @@ def least_seconds(model: Model, limits: Mapping[str, Limit], times: Mapping[str,
 
 
 def _moved() -> aot.Function:
-    """Reads an array and writes another."""
+    """A function that reads an array and writes another."""
     x, like = at.vector("x", shape=("n",)), at.vector("like", shape=("m",))
     total = x.sum()
     return aot.function([x, like], {"total": total, "written": at.zeros((like.shape[0],)) + total}, name="moved")

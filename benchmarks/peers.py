@@ -1,4 +1,4 @@
-"""How each contender is set up and called: inputs where it wants them, results complete when the call returns."""
+"""Set up each contender: inputs in its own form, and calls that return complete results."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def add_torch(c: Comparison, torch: Any, model: Model) -> None:
 
 
 def add_torch_compiled(c: Comparison, torch: Any, model: Model) -> None:
-    """By Inductor for these shapes, gradient and all, without breaks."""
+    """Add PyTorch compiled by Inductor for these shapes, with gradients, without graph breaks."""
     program, arguments = _torch_program(torch, model)
     compiled = torch.compile(program, fullgraph=True, dynamic=False)
     logging.getLogger("torch").setLevel(logging.CRITICAL)  # of its tracebacks the last line is enough

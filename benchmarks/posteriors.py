@@ -74,7 +74,7 @@ def by_nutpie(model: Any, q: np.ndarray) -> tuple[Gradient, np.ndarray]:
 
 
 def by_jax(model: Any, q: np.ndarray) -> tuple[Gradient, np.ndarray]:
-    """What PyMC hands to samplers in JAX, with the gradient by JAX."""
+    """The log density that PyMC passes to samplers in JAX, with the gradient by JAX."""
     import jax
     from pymc.sampling.jax import get_jaxified_logp
 

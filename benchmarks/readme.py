@@ -53,7 +53,7 @@ def medians(records: Sequence[Record], cores: int) -> Medians:
 
 
 def of_own_size(results: Path) -> Mapping[str, list[Record]]:
-    """The rows of each table, without those of other sizes."""
+    """The rows of each table at the table's own size."""
     return {
         name: [x for x in json.loads((results / f"{name}.json").read_text())["cases"] if x.get("scale", 1.0) == 1.0]
         for name in TABLES
@@ -94,7 +94,7 @@ def _table(found: Mapping[str, Sequence[Record]]) -> str:
 
 
 def _between(name: str, text: str, inside: str) -> str:
-    """The text with other lines between the marks of a name."""
+    """Replace the lines between the marks of a name."""
     lines = f"<!-- {name} -->\n{inside}\n<!-- end of {name} -->"
     text, count = re.subn(f"<!-- {name} -->.*?<!-- end of {name} -->", lambda _: lines, text, flags=re.DOTALL)
     if count != 1:

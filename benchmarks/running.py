@@ -1,4 +1,4 @@
-"""The command of a table: which rows are measured, on how many cores, at which scales; what stays from before.
+"""The command line of a table: selects rows, cores and scales, and keeps earlier records.
 
 A run may be cut: records are written after each row, `--minutes` ends a run in time, and `--resume` leaves out what is
 there already of this commit.
@@ -55,7 +55,7 @@ def parser_of(description: str | None) -> argparse.ArgumentParser:
 def run(
     table: Table, arguments: argparse.Namespace, more: Callable[[Row, list[int], dict[str, Any]], None] | None = None
 ) -> int:
-    """Measure and write; the exit code.   more: what is added to a record, on these processors"""
+    """Measure and write the table; return the exit code. more: adds fields to a record"""
     cases = arguments.cases.split(",") if arguments.cases else list(table.cases)
     unknown = [name for name in cases if name not in table.cases]
     if unknown:

@@ -1,4 +1,4 @@
-"""Rounds beside Dask's own array expressions and NumPy: a logistic loss with its gradient, two workers.
+"""Compare rounds with Dask's array expressions and NumPy: a logistic loss with its gradient, two workers.
 
     python benchmarks/split.py --rows 1000000
 
@@ -35,7 +35,7 @@ def model() -> aot.Rounds:
 
 
 def contenders(client: Any, rows: int, chunk: int) -> dict[str, Callable[[], Any]]:
-    """By name; each gives loss and gradient."""
+    """The contenders by name; each returns loss and gradient."""
     import dask
     import dask.array as da
     import distributed

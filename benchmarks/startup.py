@@ -1,4 +1,4 @@
-"""What surrounds the numbers: start-up, compile time, size of a library, overhead of a call.
+"""Measure start-up time, compile time, size of a library, and overhead of a call.
 
     python benchmarks/startup.py
 

@@ -1,4 +1,4 @@
-"""The files of a table: the records as JSON, the rows and what they say as Markdown, and a picture."""
+"""The files of a table: the records as JSON, the rows and a summary as Markdown, and a chart."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ products of matrices, at the speed of one of 512 rows if that is faster. Bold: 7
 
 @dataclass(frozen=True)
 class Table:
-    """One of the comparisons.   name: of its files. columns: contenders. header: what is said first, with {machine}"""
+    """A table of comparisons. name: of its files. columns: contenders. header: introductory text, with {machine}"""
 
     name: str
     cases: Mapping[str, Case]
@@ -36,14 +36,14 @@ class Table:
     records: dict[tuple[float, int, str], dict[str, Any]] = field(default_factory=dict)
 
     def load(self, folder: Path) -> None:
-        """What was measured before, apart from cases that are no more."""
+        """Load earlier records, except those of removed cases."""
         stored = folder / f"{self.name}.json"
         for record in json.loads(stored.read_text())["cases"] if stored.exists() else []:
             if record["case"] in self.cases:
                 self.add(record)
 
     def add(self, record: dict[str, Any]) -> None:
-        """In place of one of the same case, scale and number of cores; what was said of compiling stays."""
+        """Add a record, replacing that of the same case, scale and number of cores; its compile times are kept."""
         key = record.get("scale", 1.0), record.get("cores", 1), record["case"]
         kept = self.records.get(key, {})
         self.records[key] = ({"compile": kept["compile"]} if "compile" in kept else {}) | record
@@ -99,7 +99,7 @@ def _cell(best: Mapping[str, float], name: str) -> str:
 
 
 def _compile_cells(record: Record) -> list[str]:
-    """In seconds."""
+    """Table cells with compile times in seconds."""
     alone: dict[str, tuple[float, float]] = record.get("compile", {})
     compiled = record["seconds"] | {name: pair[0] for name, pair in alone.items()}
     whole = {name: pair[1] for name, pair in alone.items()}
@@ -114,7 +114,7 @@ def _seconds(times: Mapping[str, float], name: str) -> str:
 
 
 def _absent(records: Sequence[Record]) -> str:
-    """Who is left out of which rows, and why."""
+    """The contenders that are left out of rows, with reasons."""
     found: dict[tuple[str, str], list[str]] = {}
     for record in records:
         for name, why in record["missing"].items():

@@ -1,4 +1,4 @@
-"""What the table was made for: aotensor beside the best of its peers, met or missed, row by row.
+"""Check the targets of the table: aotensor against the fastest peer, met or missed, row by row.
 
 A target is met in 0.8 of the time of the best peer, or in all of its time where the row reaches 70 % of a limit of the
 machine; and on two cores 1.8 times as fast as on one, where the work is bound by arithmetic and long enough to share.
@@ -28,13 +28,15 @@ ON_FIXED_BUFFERS: Final = ("C", "CasADi")
 
 
 def ours_beside(best: Mapping[str, float], peer: str) -> float:
-    """Our time, called as that peer is."""
+    """The time of aotensor, called in the same way as the peer."""
     return best["aotensor, bound" if peer in ON_FIXED_BUFFERS else "aotensor"]
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A row on so many cores: the best peer, our time over its, the share of a limit and which one that is."""
+    """The result of a row on a number of cores: the fastest peer, the ratio to it, the share of a limit and the name of
+    the limit.
+    """
 
     peer: str
     ratio: float
@@ -47,7 +49,7 @@ class Standing:
 
 
 def standing(record: Record) -> Standing | None:
-    """None for a row without peers."""
+    """The standing of a record; None for a row without peers."""
     best = record["best"]
     ratios = {
         name: ours_beside(best, name) / seconds for name, seconds in best.items() if name not in (*OURS, "memory")
@@ -60,7 +62,7 @@ def standing(record: Record) -> Standing | None:
 
 
 def share_of_limit(record: Record) -> tuple[float, str] | None:
-    """How much of the time of a bound call the machine needs at least, and for what; None if that was not measured."""
+    """The share of a bound call's time that a limit of the machine explains, and the limit; None if not measured."""
     least = record.get("limits")
     if not least:
         return None
@@ -72,18 +74,18 @@ def share_of_limit(record: Record) -> tuple[float, str] | None:
 
 
 def speedup(one: Record, two: Record) -> float:
-    """Of a bound call on two cores."""
+    """The speed-up of a bound call on two cores."""
     return float(one["best"]["aotensor, bound"] / two["best"]["aotensor, bound"])
 
 
 def is_shared(one: Record) -> bool:
-    """Whether two cores should be nearly twice as fast: arithmetic is what the row needs most, and it has enough."""
+    """Should two cores be nearly twice as fast? They should if the row is bound by arithmetic and is large enough."""
     found = share_of_limit(one)
     return found is not None and found[1] in ("FMA", "GEMM") and one["best"]["aotensor, bound"] >= WORTH_SHARING
 
 
 def summary(records: Iterable[Record]) -> str:
-    """A table with a line for each row, microseconds and parts of the time of the best peer, and how many met what."""
+    """A table with a line for each row: microseconds, ratios to the fastest peer, and counts of targets met."""
     rows: dict[tuple[float, str], dict[int, Record]] = {}
     for record in records:
         rows.setdefault((record.get("scale", 1.0), record["case"]), {})[record.get("cores", 1)] = record
@@ -122,7 +124,7 @@ def summary(records: Iterable[Record]) -> str:
 
 
 def shown_share(share: float | None, limit: str) -> str:
-    """Rows that reach what counts as a limit are marked."""
+    """Format a share; rows that reach the limit are marked."""
     if share is None:
         return "-"
     text = f"{100 * share:.0f} % {limit}"

@@ -23,7 +23,7 @@ from aotensor_cli.tuning.search import Found, Search
 
 
 def tuned(name: str, scale: float, threads: int, seconds: float) -> Found:
-    """The best schedule of a case that is found in so many seconds."""
+    """The best schedule of a case that is found within these seconds."""
     model = {**CASES, **SPARSE_CASES}[name].make(scale)
     function = model.aotensor(aot)
     setting = Setting(dict(_dims(function, model.values)), model.values, threads)
@@ -36,7 +36,7 @@ def tuned(name: str, scale: float, threads: int, seconds: float) -> Found:
 
 
 def _dims(function: Any, values: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """Names of extents, with those of the inputs."""
+    """Extents of the dims by name, from the inputs."""
     for key, x in function.arguments.items():
         shape = getattr(x.type, "shape", ())
         for n, extent in zip(shape, np.shape(values.get(key, 0.0)), strict=False):

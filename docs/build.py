@@ -40,7 +40,7 @@ def _page(name: str, command: click.Command) -> str:
 
 
 def main() -> None:
-    """Write the pages, and take away those that no command has."""
+    """Write the pages, and remove those of removed commands."""
     wanted = pages()
     CLI.mkdir(exist_ok=True)
     for path in CLI.glob("*.md"):

@@ -1,4 +1,4 @@
-"""The tables of docs/importers.md and docs/stablehlo.md, made from the tables that the importers go by."""
+"""The tables of docs/importers.md and docs/stablehlo.md, generated from the rules of the importers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _END: Final = "<!-- end -->"
 
 
 def jax_table() -> str:
-    """Primitives of JAX with what is to know about them, those that are the same last."""
+    """The table of JAX's primitives with remarks; those without remark are last."""
     from aotensor.importers.jax import COUNTERPARTS
 
     return _table("primitives", COUNTERPARTS)
 
 
 def _table(title: str, counterparts: Mapping[str, str]) -> str:
-    """Names by what is to know about them, those that are the same last."""
+    """A table of names by remark; those without remark are last."""
     notes: dict[str, list[str]] = {}
     for name, note in counterparts.items():
         notes.setdefault(note, []).append(f"`{name}`")
@@ -33,19 +33,19 @@ def _table(title: str, counterparts: Mapping[str, str]) -> str:
 
 
 def stablehlo_table() -> str:
-    """Operations of StableHLO, likewise."""
+    """The table of StableHLO's operations with remarks."""
     from aotensor.importers.stablehlo import COUNTERPARTS
 
     return _table("operations", COUNTERPARTS)
 
 
 def page() -> str:
-    """The page about JAX with its table as it is now."""
+    """The page about JAX with its current table."""
     return _with(PAGE, _BEGIN, jax_table())
 
 
 def stablehlo_page() -> str:
-    """The page about StableHLO with its table as it is now."""
+    """The page about StableHLO with its current table."""
     return _with(STABLEHLO, _OPERATIONS, stablehlo_table())
 
 
@@ -56,7 +56,7 @@ def _with(path: Path, begin: str, table: str) -> str:
 
 
 def write() -> None:
-    """Make the pages anew, that about JAX where it is installed."""
+    """Write the pages; that about JAX only if JAX is installed."""
     if importlib.util.find_spec("jax") is not None:
         PAGE.write_text(page(), encoding="utf-8")
     STABLEHLO.write_text(stablehlo_page(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What is promised, and the tests that show it: docs/surface/<name>.toml → <name>.md, from marks and op tables.
+"""The documented features and the tests that show them: docs/surface/<name>.toml → <name>.md, from marks and op tables.
 
 A test shows rows by `@pytest.mark.shows("<name>/<row>", …)`, a row of the op tables by `Case(shows=…)`, and rows about
 ops name the classes of ops, or beginnings of case ids. Marks are read from the source: no test module is imported.
@@ -25,7 +25,7 @@ _SHOWN: Final = 5
 
 @dataclass(frozen=True)
 class Row:
-    """One promise.   id: "gradient/3.1-set"; ops, cases: what of the op tables shows it
+    """One documented feature. id: "gradient/3.1-set"; ops, cases: what of the op tables shows it
 
     is_discrete: values alone show it, since no small change of an operand changes them
     """
@@ -59,17 +59,17 @@ class Exercise:
 
 
 def tables() -> dict[str, dict[str, Any]]:
-    """Name → content of every list of promises."""
+    """The lists of features by name."""
     return {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(SURFACE.glob("*.toml"))}
 
 
 def unfinished() -> set[str]:
-    """Names of the lists that say of themselves that some of their rows have no test yet."""
+    """Names of the lists marked as having rows without a test."""
     return {name for name, table in tables().items() if table.get("is_unfinished")}
 
 
 def rows() -> list[Row]:
-    """All promises."""
+    """The rows of all lists."""
     return [
         _row(f"{name}/{section['id']}-{slug}", value)
         for name, table in tables().items()
@@ -140,7 +140,7 @@ def _exercise(case: Any) -> Exercise:
 
 
 def exercises_of(row: Row) -> list[Exercise]:
-    """The rows of the op tables that show a promise: those that name it, then the plainest ones first."""
+    """The rows of the op tables that show a feature: first those that name it, then the simplest ones."""
     named = row.id.rpartition("/")[2].partition("-")[2]
     starts = (f"op-{named}", *row.cases)
     found = [
@@ -183,7 +183,7 @@ def _link(mark: Mark) -> str:
 
 
 def _cells(row: Row) -> Iterator[str]:
-    """What the op tables show: both modes and compiled code; else one of these alone."""
+    """The cells of a row: whether the op tables show both modes and compiled code."""
     groups: dict[str, list[str]] = {}
     for x in exercises_of(row):
         modes = ["reverse", "forward"] * x.is_differentiated + ["compiled"] * x.is_compiled

@@ -16,7 +16,7 @@ _GENERATED: Final = ("Merge ", "Revert ", "fixup! ", "squash! ")
 
 
 def fault(subject: str) -> str | None:
-    """What is wrong with a subject; None if nothing is."""
+    """The fault of a subject; None if it is right."""
     if subject.startswith(_GENERATED):
         return None
     if len(subject) > LONGEST:
@@ -30,7 +30,7 @@ def fault(subject: str) -> str | None:
 
 
 def main(arguments: list[str]) -> int:
-    """The hook."""
+    """Check the message in a file; the exit status is 1 if its subject is wrong."""
     (subject, *_), *_ = [Path(path).read_text(encoding="utf-8").splitlines() or [""] for path in arguments]
     found = fault(subject)
     if found:

@@ -133,7 +133,7 @@ def _fit_exp(dtype: str, count: int) -> tuple[list[float], float]:
 
 
 def _fit_exp_of_sixteenth(count: int) -> tuple[list[float], float]:
-    """The same within half a sixteenth of an octave, with the error as a part of e**r."""
+    """Fit the exponential within half a sixteenth of an octave, with the error relative to e**r."""
     half = mp.log(2) / 32
     return fit(lambda r: (mp.expm1(r) - r) / r**2, (-half, half), range(count), weight=lambda r: r**2 / mp.exp(r))
 
@@ -151,7 +151,7 @@ def _artanh_limit() -> mp.mpf:
 
 
 def _fit_odd(function: Function, limit: mp.mpf, count: int) -> tuple[list[float], float]:
-    """(function(x)/x − 1)/x² in powers of x²."""
+    """Fit (function(x)/x − 1)/x² in powers of x²."""
     tail = _in_squares(lambda x: (function(x) / x - 1) / x**2)
     return fit(tail, (_near_zero(), limit**2), range(count), weight=_in_squares(lambda x: x**3 / function(x)))
 
@@ -161,7 +161,7 @@ def _scaled_erfc(offset: int) -> Function:
 
 
 def _stirling(function: Function, count: int) -> tuple[list[float], float]:
-    """A function of z ≥ 8 in powers of 1/z²."""
+    """Fit a function of z ≥ 8 in powers of 1/z²."""
     return fit(lambda w: function(1 / mp.sqrt(w)), (mp.mpf(10) ** -8, mp.mpf(1) / 64), range(count), grid=60)
 
 

@@ -39,7 +39,7 @@ _CHUNK = 40  # functions of a library
 
 @dataclass(frozen=True)
 class Prepared:
-    """A test as a Function of ours, with what its inputs are and what it shall give."""
+    """A test as a Function, with its inputs and expected outputs."""
 
     case: Any
     function: aot.Function
@@ -49,7 +49,9 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Outcome:
-    """verdict: passes, refused, wrong, or old for opsets that are not read. operator: as the test's model has it."""
+    """The outcome of a test. verdict: passes, refused, wrong, or old (an unsupported opset). operator: of the test's
+    model.
+    """
 
     name: str
     operator: str
@@ -67,7 +69,7 @@ def load_cases() -> list[Any]:
 
 
 def operator_of(case: Any) -> str:
-    """The operator that a test is about; those whose functions are written out stand together."""
+    """The operator that a test covers; tests of expanded functions count for the operator."""
     if "_expanded" in case.name:
         return "functions, written out"
     node = case.model.graph.node[-1]
@@ -75,12 +77,15 @@ def operator_of(case: Any) -> str:
 
 
 def is_old(case: Any) -> bool:
-    """Is it of an opset that is not read?"""
+    """Does the test use an unsupported opset?"""
     return opsets_of(case.model).get("", OLDEST) < OLDEST
 
 
 def prepared(case: Any) -> Iterator[Prepared]:
-    """A Function per data set.   Raises: Refused for a model that is refused; AotensorError for one that is invalid"""
+    """Import a test: one Function per data set.
+
+    Raises: Refused for a model that is refused; AotensorError for one that is invalid
+    """
     for number, (inputs, outputs) in enumerate(case.data_sets):
         model = onnx.ModelProto()
         model.CopyFrom(case.model)
@@ -95,7 +100,7 @@ def _rounding(x: Any) -> float:
 
 
 def disagreement(test: Prepared, results: Sequence[Any]) -> str:
-    """What is wrong with results, "" if nothing is."""
+    """The first difference between results and expected outputs; "" if they agree."""
     for got, wanted in zip(results, map(np.asarray, test.expected), strict=True):
         got = np.asarray(got)
         if got.dtype != wanted.dtype or got.shape != wanted.shape:
@@ -107,7 +112,7 @@ def disagreement(test: Prepared, results: Sequence[Any]) -> str:
 
 
 def by_reference(case: Any) -> tuple[Outcome, list[Prepared]]:
-    """What the reference makes of a test, and its Functions if it passes."""
+    """The outcome of a test by the reference, and its Functions if it passes."""
     operator = operator_of(case)
     if is_old(case):
         return Outcome(case.name, operator, "old"), []
@@ -124,7 +129,7 @@ def by_reference(case: Any) -> tuple[Outcome, list[Prepared]]:
 
 
 def compiled_wrong(tests: Sequence[Prepared]) -> list[str]:
-    """Names of tests whose compiled Functions give something else, with what."""
+    """Tests whose compiled results differ, with the difference."""
     wrong = []
     for start in range(0, len(tests), _CHUNK):
         chunk = tests[start : start + _CHUNK]
@@ -184,9 +189,8 @@ def _short(reason: str) -> str:
 
 
 def score(evaluate: str, only: str) -> tuple[str, list[str]]:
-    """What a scoreboard would show, of the tests for the CPU: a sentence, and the tests that fail, with their errors.
-
-    evaluate: as of `AotensorBackend.prepare`. only: what names of tests contain
+    """The scoreboard's result for the CPU tests: a sentence, and the failing tests with their errors. evaluate: as in
+    `AotensorBackend.prepare`. only: part of the names of tests
     """
     from onnx.backend.test import BackendTest
 
@@ -237,7 +241,7 @@ class _Result(unittest.TextTestResult):
 
 
 def main() -> None:
-    """Run, print what is wrong, and write the page if that is wanted."""
+    """Run the tests, print what is wrong, and write the page if requested."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compile", type=int, default=0, metavar="N", help="compile every Nth that passes, too")
     parser.add_argument("--only", default="", help="tests whose names contain this")

@@ -50,7 +50,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Outcome:
-    """verdict: passes, refused, wrong, or reads for a text that compares nothing."""
+    """The outcome of a text. verdict: passes, refused, wrong, or reads (for a text without comparisons)."""
 
     name: str
     group: str
@@ -59,7 +59,7 @@ class Outcome:
 
 
 def texts_in(folder: Path) -> Iterator[tuple[str, str, str]]:
-    """Texts with a name and what they are about."""
+    """The texts of a folder: name, group and content."""
     for path in sorted((folder / "stablehlo" / "tests" / "interpret").rglob("*.mlir")):
         if path.stem == "check":
             continue  # of the comparisons themselves
@@ -70,14 +70,14 @@ def texts_in(folder: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _primitive(name: str) -> str:
-    """The primitive of JAX that a program is about, by the name of its file; else its first word."""
+    """The JAX primitive that a program tests, by the name of its file; else the first word of the name."""
     name = name.removeprefix("vmap_")
     known = (rule.replace("-", "_") for rule in RULES)
     return max((rule for rule in known if f"{name}_".startswith(f"{rule}_")), key=len, default=name.split("_")[0])
 
 
 def _with_calls(text: str) -> str:
-    """Comparisons with constants, or of two values, in the form that JAX's texts have."""
+    """Rewrite comparisons with constants, or of two values, to custom calls as in JAX's texts."""
 
     def call(found: re.Match[str]) -> str:
         kind, x, wanted, aval = found.groups()
@@ -153,7 +153,7 @@ _ROUNDING = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-5, "complex64": 2e
 
 
 def disagreement(test: Test, results: Sequence[Any]) -> str:
-    """What is wrong with results, "" if nothing is."""
+    """The first failed comparison of results; "" if they agree."""
     for kind, (x, y) in zip(test.comparisons, zip(results[::2], results[1::2], strict=True), strict=True):
         got, wanted = np.asarray(x), np.asarray(y)
         if got.dtype != wanted.dtype or got.shape != wanted.shape:
@@ -174,7 +174,7 @@ def _listed(found: Any) -> list[Any]:
 
 
 def by_reference(name: str, group: str, text: str) -> tuple[Outcome, list[Test]]:
-    """What the reference makes of a text, and its tests if they pass."""
+    """The outcome of a text by the reference, and its tests if they pass."""
     try:
         tests = list(tests_in(name, group, text))
     except AotensorError as error:
@@ -210,7 +210,7 @@ def _reason(error: AotensorError) -> str:
 
 
 def compiled_wrong(tests: Sequence[Test]) -> list[str]:
-    """Names of tests whose compiled Functions give something else, with what."""
+    """Tests whose compiled results differ, with the difference."""
     wrong = []
     for start in range(0, len(tests), _CHUNK):
         chunk = tests[start : start + _CHUNK]
@@ -249,7 +249,7 @@ def page(outcomes: Sequence[Outcome], compiled: int) -> str:
 
 
 def main() -> int:
-    """Run the tests and say what they gave."""
+    """Run the tests, print counts and failures, and write the page if requested."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="a regular expression for names")

@@ -35,7 +35,7 @@ _TOP: Final = "cp313/"
 
 
 def main(folder: Path) -> None:
-    """Fill the folder, if it is not filled."""
+    """Install Python for Windows into a folder, unless it is there."""
     if (folder.resolve().parent / "pyvenv.cfg").exists():
         sys.exit(f"{folder} is in a virtual environment: this Python would take it for its own, and find no pip")
     if (folder / "complete").exists():

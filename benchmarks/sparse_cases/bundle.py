@@ -47,7 +47,7 @@ class BundleAdjustment(SparseModel):
         return [_jacobian(blocks)]
 
     def collect(self, values: list[Any]) -> list[Any]:
-        """Everybody computes the blocks: two reverse sweeps for all observations at once."""
+        """Collect the blocks, which every contender computes by two reverse sweeps for all observations at once."""
         return [value if hasattr(value, "indptr") else _jacobian(np.asarray(value)) for value in values]
 
     def aotensor(self, aot: Any) -> Any:
@@ -69,7 +69,7 @@ class BundleAdjustment(SparseModel):
         return lambda p, seen: (jax.vmap(jax.jacrev(one))(p.reshape(-1, 15), seen),)
 
     def torch(self, torch: Any) -> Callable[..., Any]:
-        """Two sweeps for all observations at once."""
+        """The Jacobian by two reverse sweeps for all observations at once."""
 
         def sweep(which: int) -> Callable[..., Any]:
             def total(p: Any, seen: Any) -> Any:
@@ -100,7 +100,7 @@ class BundleAdjustment(SparseModel):
 
 
 def _residuals(np: Any, p: list[Any], seen: list[Any]) -> list[Any]:
-    """For arrays of any shape, in the words that all have in common."""
+    """The residuals for arrays of any shape, by functions that all contenders have."""
     x, y, z = _rotated(np, p[:3], [p[11 + i] - p[3 + i] for i in range(3)])
     u, v = x / z, y / z
     square = u * u + v * v

@@ -52,7 +52,7 @@ class SparseLogistic(SparseModel):
         return outputs
 
     def torch(self, torch: Any) -> Callable[..., Any]:
-        """Sparse by dense is known to its tape; by entries of a matrix in CSR the derivatives are written out."""
+        """The loss and its gradient; PyTorch's autograd lacks derivatives by CSR entries, which are written by hand."""
         softplus = torch.nn.functional.softplus
         if not self.by_matrix:
             return value_and_gradient(torch, lambda X, y, w: softplus(-y * (X @ w)).mean(), by=[2])

@@ -36,7 +36,7 @@ def poisson(side: int) -> Csr:
 
 
 def banded(n: int, each_side: int = 5) -> Csr:
-    """The diagonal and so many beside it on each side, normal values."""
+    """A band matrix with `each_side` diagonals on each side of the main one, normal values."""
     rng = np.random.default_rng(0)
     offsets = [k for k in range(-each_side, each_side + 1) if abs(k) < n]
     band = ss.coo_array(ss.diags_array([rng.normal(size=n - abs(k)) for k in offsets], offsets=offsets))
@@ -56,7 +56,7 @@ def power_law(n: int, per_row: int = 10, exponent: float = 2.2) -> Csr:
 
 
 def blocks(n: int, size: int, per_row: int = 9) -> Bsr:
-    """n rows of blocks of one size, so many in each, in a band, as the nodes of a mesh have them; normal values."""
+    """A band matrix of n block rows with `per_row` blocks of one size, as in meshes; normal values."""
     rng = np.random.default_rng(0)
     width = min(n, 50 * per_row)
     starts = np.clip(np.arange(n) - width // 2, 0, n - width)

@@ -1,4 +1,4 @@
-"""What the models with sparse matrices have in common."""
+"""Shared parts of models with sparse matrices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 class SparseModel(Model):
-    """Its peers are SciPy and MKL in place of NumPy and CasADi."""
+    """A model whose peers are SciPy and MKL instead of NumPy and CasADi."""
 
     tolerance = 1e-10
     kernels = "kernels_sparse.c"
@@ -20,7 +20,7 @@ class SparseModel(Model):
 
 
 def aligned(*shape: int) -> NDArray[np.float64]:
-    """An array that starts on a cache line, so that rows of 8, 16, ... columns are whole lines whoever reads them."""
+    """An array aligned to a cache line, so that rows of 8, 16, ... columns are whole cache lines for all contenders."""
     size = int(np.prod(shape))
     memory = np.empty(size + 7)
     first = -memory.ctypes.data % 64 // 8
@@ -28,16 +28,16 @@ def aligned(*shape: int) -> NDArray[np.float64]:
 
 
 def normal(rng: np.random.Generator, *shape: int) -> NDArray[np.float64]:
-    """Such an array of normal values."""
+    """An array aligned to a cache line, with normal values."""
     values: NDArray[np.float64] = rng.standard_normal(out=aligned(*shape))
     return values
 
 
 def workspace(elements: int, dtype: str = "float64") -> NDArray[Any]:
-    """So many elements for each thread of a hand-written kernel."""
+    """Workspace with this number of elements for each thread of a hand-written kernel."""
     return np.empty(elements * len(os.sched_getaffinity(0)), dtype)
 
 
 def csr_arrays(matrix: Any) -> tuple[Array, Array, Array]:
-    """(data, indices, indptr), as kernels take them: with a pattern of their own, as what is bound has."""
+    """(data, indices, indptr) for kernels, with a copy of the pattern, as bound functions have."""
     return matrix.data, matrix.indices.copy(), matrix.indptr.copy()

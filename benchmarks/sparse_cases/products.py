@@ -73,7 +73,7 @@ class DenseProduct(SparseModel):
 
 
 class BlockProduct(DenseProduct):
-    """The same of a BSR matrix."""
+    """y = A·x or y = Aᵀ·x of a BSR matrix."""
 
     without: ClassVar = dict.fromkeys(("JAX", "PyTensor Numba", "PyTensor C", "torch"), "it is compared on csr")
 
@@ -166,7 +166,7 @@ class SparseProduct(SparseModel):
         return lambda: [multiply(A, B)]
 
     def c(self, kernels: ctypes.CDLL) -> tuple[Contender, list[Any]]:
-        """Counts, then fills arrays of just that size."""
+        """The C kernel, which counts entries, then fills arrays of exactly this size."""
         A, B = self.values.values()
         n, m = A.shape[0], B.shape[1]
         indptr, marks, result = np.empty(n + 1, "int32"), workspace(m, "int32"), ss.csr_matrix((n, m))

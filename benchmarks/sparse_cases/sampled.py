@@ -96,7 +96,7 @@ class SampledGradient(Sampled):
         return outputs
 
     def torch(self, torch: Any) -> Callable[..., Any]:
-        """Derivatives of entries in CSR are not known to its tape: they are written out."""
+        """The loss and its gradient, written by hand, as PyTorch's autograd lacks derivatives by CSR entries."""
         sampled = super().torch(torch)
 
         def outputs(D: Any, E: Any, P: Any) -> list[Any]:

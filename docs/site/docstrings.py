@@ -67,13 +67,13 @@ def _paragraph(text: str, arguments: frozenset[str]) -> str:
 
 
 def _escaped(line: str) -> str:
-    """No mark of Markdown but those of code."""
+    """Escape Markdown in a line, except code."""
     parts = _CODE.split(line)
     return "".join(part if k % 2 else re.sub(r"([*\[\]<_])", r"\\\1", part) for k, part in enumerate(parts))
 
 
 class Docstrings(griffe.Extension):
-    """Applied to every package that mkdocstrings reads."""
+    """A griffe extension, applied to every package that mkdocstrings reads."""
 
     def on_package(self, *, pkg: griffe.Module, loader: griffe.GriffeLoader, **_: Any) -> None:
         """Change the docstrings of a package in place."""

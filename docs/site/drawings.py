@@ -141,7 +141,7 @@ def convnet(e: dict[str, Any], ax: Any) -> None:
 
 
 def _digits(e: dict[str, Any], ax: Any) -> None:
-    """A matrix of what is taken for what."""
+    """The confusion matrix."""
     pixels, digits = e["read_data"]()
     test = np.random.default_rng(1).permutation(len(digits))[1500:]
     counts = np.zeros((10, 10))

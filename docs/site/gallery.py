@@ -1,4 +1,4 @@
-"""The gallery: a page per example, of its docstring, its picture, its source and what it printed."""
+"""The gallery: a page per example, with its docstring, picture, source and output."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _page(name: str) -> str:
 
 
 def _picture(name: str) -> str:
-    """What was drawn of it; else what rounds are, where it goes by them; else the way that all go."""
+    """The picture of an example: its own, else that of rounds if it uses them, else the general one."""
     if (GALLERY / f"{name}.svg").exists():
         return f"{name}.svg"
     return "../rounds.svg" if name in _LISTED["Many rows, many machines"] else "../road.svg"
@@ -94,7 +94,7 @@ def _title(name: str) -> str:
 
 
 def _prose(name: str) -> list[str]:
-    """The paragraphs of an example's docstring; what is indented, or a command, as code."""
+    """The paragraphs of an example's docstring, with indented text and commands as code."""
     text = ast.get_docstring(ast.parse(Path(EXAMPLES / f"{name}.py").read_text(encoding="utf-8"))) or name
     found = []
     for paragraph in text.split("\n\n"):

@@ -1,4 +1,4 @@
-"""What mkdocs asks while it builds the site: pages that are not in docs, links, and the rest of the navigation.
+"""Hooks of mkdocs: add pages from outside of docs, rewrite links, and complete the navigation.
 
     mkdocs build --strict        build/site
     mkdocs serve                 http://127.0.0.1:8000, for those who write
@@ -63,7 +63,7 @@ def _fill(sections: list[Any], added: dict[str, list[Any]]) -> None:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that lie elsewhere, those that are made, and whatever a page links to."""
+    """Add pages from other folders, generated pages, and files that pages link to."""
     _ORIGINS.clear()
     for origin in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", *_benchmarks()]:
         _add_page(files, config, origin)
@@ -83,7 +83,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links, and titles of blocks that are files."""
+    """Rewrite links, and add titles to code blocks that are files."""
     text = links.rewritten(markdown, _ORIGINS[page.file.src_uri], page.file.src_uri)
     return re.sub(r"^```(\w+) file=(\S+)$", r'```\1 title="\2"', text, flags=re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""Links of the pages: written for the repository, rewritten for the site, where other folders have other places."""
+"""Rewrite links of the pages from paths in the repository to paths on the site."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def place(path: str) -> str:
 
 
 def outside_fences(text: str, change: Callable[[str], str]) -> str:
-    """The text with what is no fenced block changed, line by line."""
+    """Apply a change to each line outside of fenced blocks."""
     return "\n".join(line if is_code else change(line) for line, is_code in lines(text))
 
 

@@ -61,7 +61,7 @@ def _run(name: str) -> tuple[dict[str, Any], str]:
 
 
 def _drawn(name: str, found: dict[str, Any]) -> str:
-    """By its function of `drawings`; else the loops of its first function; nothing if there is none."""
+    """Draw by the example's function in `drawings`, else the loops of its first function; nothing without functions."""
     draw = getattr(drawings, name, None)
     if draw is None:
         functions = [value for value in found.values() if isinstance(value, aot.Function)]

@@ -17,7 +17,7 @@ _PLACE: Final = re.compile(r'^<div id="models">.*?</script>$', re.MULTILINE | re
 
 
 def functions(markdown: str) -> list[aot.Function]:
-    """What the block `models.py` of a page defines."""
+    """The functions that the block `models.py` of a page defines."""
     found = _FILE.search(markdown)
     assert found is not None
     with TemporaryDirectory() as folder:
@@ -35,7 +35,7 @@ def library(markdown: str) -> dict[str, bytes]:
 
 
 def fragment(markdown: str) -> str:
-    """The HTML that a page needs for it."""
+    """The HTML of the playground for a page."""
     found = _PLACE.search(markdown)
     assert found is not None
     return found[0]

@@ -43,7 +43,7 @@ LISTINGS: Final = {
 
 
 def pages() -> dict[str, str]:
-    """Path on the site → Markdown, with a line for mkdocstrings where a name is."""
+    """The reference pages: path on the site → Markdown, with a directive of mkdocstrings per name."""
     return {f"reference/{name}.md": _page(listing) for name, listing in LISTINGS.items()}
 
 
@@ -77,7 +77,7 @@ def _is_told(value: object) -> bool:
 
 
 def _path(module: str) -> str:
-    """Where a module is in the repository, which need not be what is installed."""
+    """The path of a module in the repository, which may differ from the installed one."""
     stem = module.replace(".", "/")
     names = [f"{root}/{stem}{end}" for root in ("src", "runtime") for end in (".py", "/__init__.py")]
     return next(name for name in names if (ROOT / name).exists())
@@ -88,7 +88,7 @@ def _own_name(value: object) -> str:
 
 
 def _origins(module: str) -> dict[str, str]:
-    """Name → the module that a module has it from, followed through modules of users' names alone."""
+    """The defining module of each name of a module, followed through re-exports."""
     found: dict[str, str] = {}
     tree = ast.parse(inspect.getsource(import_module(module)))
     for node in tree.body:

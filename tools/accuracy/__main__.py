@@ -23,7 +23,7 @@ FOLDER = ROOT / "build" / "accuracy"
 
 
 def main() -> None:
-    """Measure, and write the page if that is wanted."""
+    """Measure the functions; with --write, write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="functions, by commas")
     parser.add_argument("--seconds", type=float, default=1.0, help="time for one exact value")

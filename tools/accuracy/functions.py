@@ -1,4 +1,4 @@
-"""The functions of the sweep: ours, mpmath's, and the points of each."""
+"""The measured functions: aotensor's, mpmath's, and the sample points of each."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Function:
 
 
 def of(*values: float) -> Points:
-    """Points of one operand."""
+    """Sample points of one operand."""
     return [(x,) for x in values]
 
 
 def some(count: int, *axes: Sequence[float], ridge: float | None = None) -> Points:
-    """Points of a grid: some of all, and some whose operands are between 1e-3 and 1e3.
+    """A random sample of a grid: some of all points, and some whose operands are between 1e-3 and 1e3.
 
     ridge: adds points whose last operand is about the first one, by this factor at most.
     """
@@ -69,7 +69,7 @@ def some(count: int, *axes: Sequence[float], ridge: float | None = None) -> Poin
 
 
 def inverse(function: Callable[..., Any], density: Callable[..., Any], start: Callable[..., Any], sign: int) -> Any:
-    """The last operand of a function for a value of it, by Newton's method."""
+    """Invert a function with respect to its last operand, by Newton's method."""
 
     def exact(*operands: Any) -> Any:
         *shapes, p = operands
@@ -116,13 +116,13 @@ def _owens(h: Any, a: Any) -> Any:
 
 
 def _beta(a: Any, b: Any) -> Any:
-    """B with digits for a + b."""
+    """The beta function B(a, b), with enough digits for a + b."""
     with mp.extradps(int(abs(mp.log10(a / b)))):
         return mp.beta(a, b)
 
 
 def _rising(z: Any, m: Any) -> Any:
-    """(z)ₘ with digits for z + m."""
+    """The Pochhammer symbol (z)ₘ, with enough digits for z + m."""
     with mp.extradps(int(abs(mp.log10(z / abs(m))))):
         return mp.rf(z, m)
 
@@ -136,7 +136,7 @@ def _log_abs_gamma(x: Any) -> Any:
 
 
 def _wave(y: Any, *operands: Any) -> Any:
-    """The amplitude of J beyond its order."""
+    """The amplitude of the Bessel function J for arguments beyond its order."""
     v, x = operands if len(operands) == 2 else (0, *operands)
     return max(y, mp.sqrt(2 / (mp.pi * abs(x)))) if abs(x) >= max(8, abs(v)) else y
 

@@ -24,7 +24,7 @@ _SMALLEST: Final = mp.mpf(sys.float_info.min)
 
 
 def orders_of(function: Function) -> list[tuple[int, ...]]:
-    """Value, first and second derivatives."""
+    """The orders of derivatives to measure: of the value, and first and second ones by each operand."""
     count = len(function.operands.split())
     axes: list[tuple[int, ...]] = [(), *((i,) for i in range(count))]
     if function.seconds:
@@ -46,7 +46,7 @@ def compiled(function: Function, orders: Sequence[tuple[int, ...]]) -> aot.Funct
 
 
 def member(order: tuple[int, ...]) -> str:
-    """The name of the output of some orders."""
+    """The name of the output for some orders of derivatives."""
     return "d" + "".join(f"_{k}" for k in order)
 
 
@@ -87,7 +87,7 @@ def measured(name: str, store: Path, seconds: float, progress: str) -> list[dict
 def _worst(
     function: Function, order: tuple[int, ...], places: list[int], known: dict[str, str | None], found: Any, row: Any
 ) -> dict[str, Any]:
-    """The point with the largest error as a share of the bound."""
+    """The point with the largest error relative to its bound."""
     worst: dict[str, Any] = {"share": -1.0, "ulp": 0.0, "at": [], "found": 0.0, "exact": "0"}
     count = 0
     for i in places:

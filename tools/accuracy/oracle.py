@@ -1,4 +1,4 @@
-"""Derivatives in mpmath: central differences with so many digits that more digits give the same."""
+"""Derivatives in mpmath: central differences, with digits increased until the result stays the same."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def _difference(
 
 
 class TooSlow(Exception):
-    """A value took longer than it may."""
+    """Evaluating a value exceeded its time limit."""
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raises: TooSlow inside of the block after that time"""
+    """Within: TooSlow is raised after this time."""
 
     def stop(*_: Any) -> None:
         raise TooSlow

@@ -1,4 +1,4 @@
-"""The page of what was measured."""
+"""The page of measured errors, docs/special_functions.md."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _PLAIN = ("usual", "negative")
 
 
 def page(found: dict[str, list[dict[str, Any]]]) -> str:
-    """The worst of each function and derivative, and every region in which a bound is exceeded."""
+    """The text of the page: the worst error of each function and derivative, and every region in which a bound is
+    exceeded.
+    """
     lines = [_INTRODUCTION, "## Worst errors where no operand is extreme", ""]
     lines += _table(found, lambda region: region in _PLAIN)
     lines += ["", "## Worst errors elsewhere", ""]
@@ -48,7 +50,7 @@ def page(found: dict[str, list[dict[str, Any]]]) -> str:
 
 
 def _table(found: dict[str, list[dict[str, Any]]], is_wanted: Callable[[str], bool]) -> list[str]:
-    """One line per function and derivative: the worst of all wanted regions."""
+    """A table with one line per function and derivative: the worst error over the selected regions."""
     lines = [
         "| function | derivative | points | compiled, ulp | at | reference, ulp | at |",
         "|---|---|---|---|---|---|---|",

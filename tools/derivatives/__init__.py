@@ -1,1 +1,1 @@
-"""Derivatives of imported programs beside those of their frameworks, as tables; see __main__.py."""
+"""Compare derivatives of imported programs with those of their frameworks, as tables; see __main__.py."""

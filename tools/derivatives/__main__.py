@@ -1,4 +1,4 @@
-"""Derivatives of imported programs beside those of their frameworks, as tables of docs.
+"""Compare derivatives of imported programs with those of their frameworks, and write the tables in docs.
 
 python -m tools.derivatives jax                 what differs; the exit status says whether it has no reason
 python -m tools.derivatives jax --write         docs/jax_derivatives.md

@@ -1,4 +1,4 @@
-"""The arguments that the tables of all frameworks take."""
+"""The command-line options that the tables of all frameworks share."""
 
 from __future__ import annotations
 

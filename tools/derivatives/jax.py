@@ -1,4 +1,4 @@
-"""Values, first and second derivatives of the primitives that the importer of JAX knows, beside JAX's own.
+"""Compare values, first and second derivatives of the primitives that the JAX importer supports with JAX's own.
 
 Derivatives are those of Σ cᵢ·yᵢ for the result y, weights c that differ, and of Σ vⱼ·gⱼ for its gradient g: by the
 reference of an imported program that aotensor differentiates, and by JAX.
@@ -40,10 +40,9 @@ REASONS: Final[dict[str, str]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """What a case gave, by order.
-
-    points: how many numbers were compared. different: how many differ. undefined: how many more are nan in JAX alone.
-    first: the first that differs. refused: what either side has no derivative of. primitives: those of the case
+    """The result of a case, by order of the derivative. points: number of compared values. different: number that
+    differ. undefined: number that are nan in JAX only. first: the first difference. refused: derivatives that one
+    side does not have. primitives: those of the case
     """
 
     case: Case
@@ -64,7 +63,7 @@ class Row:
 
 
 def compared(case: Case) -> Row:
-    """One case, evaluated by both."""
+    """Evaluate one case by aotensor and by JAX."""
     shape = jax.eval_shape(case.function, *case.values).shape
     rng = np.random.default_rng(7)
     weights = rng.uniform(0.5, 1.5, size=shape)
@@ -95,7 +94,7 @@ def compared(case: Case) -> Row:
 
 
 def _other(case: Case, wanted: Any, found: Any, value: Any) -> Any:
-    """Which numbers differ; not where the value of a scalar function is nan though its operands are not."""
+    """The numbers that differ, except where a scalar function is nan at an operand outside of its domain."""
     with np.errstate(all="ignore"):
         is_other = ~np.isclose(found, wanted, rtol=CLOSE, atol=1e-12, equal_nan=True)
     if not case.is_elementwise:

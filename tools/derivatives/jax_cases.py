@@ -38,12 +38,12 @@ class Case:
 
     @property
     def moving(self) -> tuple[int, ...]:
-        """The arguments that derivatives are taken of."""
+        """The positions of the differentiated arguments."""
         return tuple(range(len(self.values))) if self.places is None else self.places
 
 
 def cases() -> Iterator[Case]:
-    """All of them, by family."""
+    """All cases, by family."""
     yield from _of_one_number()
     yield from _of_two_numbers()
     yield from _reductions()

@@ -1,4 +1,4 @@
-"""Values, first and second derivatives of all ops that the importer of PyTensor knows, beside PyTensor's own.
+"""Compare values, first and second derivatives of all ops that the PyTensor importer supports with PyTensor's own.
 
 Derivatives are those of Σ cᵢ·yᵢ for the result y of an op, weights c that differ, and of Σ vⱼ·gⱼ for its gradient g.
 """
@@ -37,7 +37,9 @@ _REFUSALS: Final = (AotensorError, MethodNotDefined, NotImplementedError, Attrib
 
 @dataclass(frozen=True)
 class Differences:
-    """Numbers of a case that differ: how many, how many more are nan in PyTensor alone, and the first of them."""
+    """Differences in a case: their number, the number of values that are nan in PyTensor only, and the first
+    difference.
+    """
 
     count: int
     undefined: int
@@ -46,7 +48,7 @@ class Differences:
 
 @dataclass(frozen=True)
 class Row:
-    """What a case gave, by order.   points: how many numbers were compared"""
+    """The result of a case, by order of the derivative. points: number of compared values"""
 
     case: Case
     points: tuple[int, ...]
@@ -132,7 +134,7 @@ def _is_real(x: Any) -> bool:
 def _by_order(
     y: Any, slopes: Any, run: Any, is_real: Any, weights: Any, directions: Sequence[Any]
 ) -> tuple[Results, str]:
-    """Values, first and second derivatives, as far as there are some; and why there are no more."""
+    """Values, first and second derivatives as far as they exist, and the reason why further ones do not."""
     results: Results = [run([y])]
     why, gradients = "", [None for _ in directions]
     try:
@@ -153,7 +155,7 @@ def _by_order(
 
 
 def _differences(case: Case, pairs: Sequence[tuple[Any, Any]], y: Any) -> Differences:
-    """What differs; not outside of the domain of a scalar function."""
+    """The differences, except outside of the domain of a scalar function."""
     count, undefined, first = 0, 0, ""
     is_outside = np.isnan(y) & ~np.any([np.isnan(x) for x in case.values], axis=0) if case.is_elementwise else False
     for wanted, found in pairs:

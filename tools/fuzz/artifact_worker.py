@@ -40,7 +40,7 @@ PROCESSES: Final = 1000
 
 @dataclass(frozen=True)
 class Bench:
-    """Whole files, and what the library gives."""
+    """The undamaged files, and the results of the library."""
 
     folder: Path
     library: bytes
@@ -50,7 +50,7 @@ class Bench:
 
     @property
     def place(self) -> Path:
-        """Where a damaged library is written."""
+        """The path to which a damaged library is written."""
         return self.folder / f"lib{os.getpid()}.so"
 
 
@@ -67,7 +67,7 @@ def _functions() -> list[aot.Function]:
 
 
 def make_bench(folder: Path) -> Bench:
-    """The files of a folder, made by the first process that works there."""
+    """The undamaged files in a folder; the first process that uses the folder creates them."""
     place = folder / "libwhole.so"
     if not place.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -101,7 +101,7 @@ def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def examined(bench: Bench, seed: int) -> list[Finding]:
-    """Damage one file and read it."""
+    """Damage one file, read it, and return findings."""
     rng = np.random.default_rng(seed)
     kind = str(rng.choice(list(_KINDS), p=[share for _, share in _KINDS.values()]))
     try:
@@ -114,20 +114,19 @@ def examined(bench: Bench, seed: int) -> list[Finding]:
 
 
 def _raw(bench: Bench, rng: np.random.Generator, seed: int) -> str:
-    """Faults anywhere: the checksum sees them."""
+    """Faults anywhere in a library, which the checksum must detect."""
     return _library(bench, damaged(rng, bench.library), seed)
 
 
 def _tables(bench: Bench, rng: np.random.Generator, seed: int) -> str:
-    """Faults in the header of the file and in its table of sections."""
+    """Faults in the header of a library file and in its section table."""
     header, table = (0, 64), (int.from_bytes(bench.library[40:48], "little"), len(bench.library))
     return _library(bench, changed(rng, bench.library, *(header if rng.random() < 0.4 else table)), seed)
 
 
 def _sealed(bench: Bench, rng: np.random.Generator, seed: int) -> str:
-    """Faults in data, with a checksum that fits again: what reads them has to be careful by itself.
-
-    Nothing is called: who makes a checksum can make code as well.
+    """Faults in data, with a recomputed checksum, so that readers must detect them themselves. Functions are not
+    called, since who can forge a checksum can forge code.
     """
     names = [name for name in bench.sections if name.startswith(".aotensor") and "checksum" not in name]
     name = names[int(rng.integers(len(names)))]
@@ -138,7 +137,7 @@ def _sealed(bench: Bench, rng: np.random.Generator, seed: int) -> str:
 
 
 def _library(bench: Bench, data: bytes, seed: int, is_called: bool = True) -> str:
-    """What goes wrong with a library: "" if nothing does."""
+    """The fault in the handling of a library; "" if there is none."""
     bench.place.write_bytes(data)
     place, is_thorough = str(bench.place), seed % PROCESSES == 0
     commands = [["inspect", place, *more] for more in ([], ["--json"], ["--stage", "loops"])]
@@ -193,7 +192,7 @@ def _inputs(bench: Bench, rng: np.random.Generator, seed: int) -> str:
 
 
 def _cached(bench: Bench, rng: np.random.Generator, seed: int) -> str:
-    """A damaged entry of the cache, of a function or of a part: it is made again."""
+    """A damaged cache entry of a function or of a part, which must be recompiled."""
     folder = bench.folder / f"cache{os.getpid()}"
     os.environ["AOTENSOR_CACHE_DIR"] = str(folder)
     x = at.vector("x", shape=("n",))

@@ -1,4 +1,4 @@
-"""Damaged files through all that reads files: libraries, entries of the cache, inputs of `aotensor run`.
+"""Read damaged files in every way: libraries, entries of the cache, inputs of `aotensor run`.
 
 Nothing may crash, hang, report a bug of aotensor (exit code 70), or give a wrong result.
 """

@@ -30,7 +30,7 @@ class Campaign:
     _shown: float = 0.0
 
     def batches(self, size: int) -> Iterator[range]:
-        """Seeds of one batch after the other."""
+        """The seeds of each batch, until enough cases or seconds have passed."""
         while self.done < self.cases and time.monotonic() - self._start < self.seconds:
             first = self.seed + self.done
             yield range(first, first + min(size, self.cases - self.done))
@@ -38,7 +38,7 @@ class Campaign:
             self._say()
 
     def add(self, signature: str, report: Callable[[], str]) -> None:
-        """Take in a finding; a report is made for the first few of a kind."""
+        """Add a finding; the first few of a kind are reported."""
         known = self.found.setdefault(signature, [])
         if len(known) < 3:
             text = report()

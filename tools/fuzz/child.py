@@ -30,7 +30,9 @@ class Death:
 
 
 class Child:
-    """Answers of `python -m <module>`; a new process takes over where one has died, and after `most` requests."""
+    """A child process `python -m <module>` that answers requests; it is restarted after it dies, and after `most`
+    requests.
+    """
 
     def __init__(self, module: str, most: int = 40) -> None:
         self.module, self.most = module, most

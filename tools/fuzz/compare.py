@@ -23,24 +23,24 @@ to see kinks between them, at 1e-8 by rounding."""
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is wrong.   kind: crash, error, value, reference, lop, rop, hvp, …;  detail: for a reader"""
+    """A detected fault. kind: crash, error, value, reference, lop, rop, hvp, …; detail: a description"""
 
     seed: int
     kind: str
     detail: str
 
     def report(self) -> str:
-        """For a reader; the seed makes the case again."""
+        """The finding as text; its seed reproduces the case."""
         return f"seed {self.seed}: {self.detail}"
 
     @property
     def signature(self) -> str:
-        """What findings of one cause have in common, as far as one can tell."""
+        """A text that is equal for findings that probably have the same cause."""
         return f"{self.kind}: {self.detail.splitlines()[0][:100]}" if self.kind in ("error", "refused") else self.kind
 
 
 def compare(program: Program, built: Built, call: Callable[..., Any], by_differences: bool = True) -> list[Finding]:
-    """Every sample of a program by a compiled function; gives what differs.
+    """Run every sample of a program by a compiled function, and return the differences.
 
     by_differences: compare derivatives with differences of values, too. Without, they are compared with the reference
     alone, whose derivatives are those of the same graph: to 1e-9 in float64.
@@ -94,13 +94,13 @@ def slots_of(program: Program, built: Built, given: Mapping[str, Any], known: Ma
 
 
 def dense(x: Any) -> Array:
-    """An array, also of a sparse matrix."""
+    """A dense array of an array or a sparse matrix."""
     return np.asarray(x.toarray() if values.is_sparse(x) else x)
 
 
 @dataclass(frozen=True)
 class _Check:
-    """What the results for one sample should be."""
+    """The expected results for one sample, and the comparisons with them."""
 
     program: Program
     inputs: Mapping[str, Any]
@@ -119,7 +119,9 @@ class _Check:
     # --- values ----------------------------------------------------------------------------------------------------
 
     def value(self, where: str, exact: Any, coarse: Any, mine: Any) -> list[Finding]:
-        """A result beside the oracle's, in extended and in the program's own precision: how far rounding carries."""
+        """Compare a result with the oracle's in extended precision; its result in the program's precision bounds the
+        effect of rounding.
+        """
         kind = where.partition(" ")[0]
         wanted, rough = (x.dense if isinstance(x, Matrix) else x for x in (exact, coarse))
         got = dense(mine)
@@ -134,7 +136,7 @@ class _Check:
         return self._finding(kind, where, _difference(got, wanted, wrong)) if wrong.any() else []
 
     def agreement(self, where: str, mine: Array, other: Array) -> list[Finding]:
-        """Compiled and reference derivatives, element by element."""
+        """Compare compiled with reference derivatives, element by element."""
         if mine.shape != other.shape or mine.dtype != other.dtype:
             return self._finding("lowering", where, f"{mine.dtype}{mine.shape} and {other.dtype}{other.shape}")
         allowed = self.slack * self.rtol * (1 + np.abs(other).max(initial=0))
@@ -178,7 +180,7 @@ class _Check:
         return np.zeros(self.inputs[name].shape)
 
     def pullback(self, found: Mapping[str, Any], sample: int) -> list[Finding]:
-        """⟨x̄, d⟩ against differences of ⟨ȳ, y⟩, per input."""
+        """Compare ⟨x̄, d⟩ with finite differences of ⟨ȳ, y⟩, per input."""
         wrong: list[Finding] = []
         for name, derivative in found.items():
             for seed in (10, 20):
@@ -194,7 +196,7 @@ class _Check:
         return np.where(x.stored, d, 0) if isinstance(x, Matrix) else d
 
     def pushforward(self, found: Mapping[str, Any], sample: int) -> list[Finding]:
-        """J·ẋ against differences of y, element by element."""
+        """Compare J·ẋ with finite differences of y, element by element."""
         wrong: list[Finding] = []
         directions = {name: dense(self.slots[f"d_{name}"]).astype(WIDE) for name in self.wrt}
         for name, tangent in found.items():
@@ -203,7 +205,7 @@ class _Check:
         return wrong
 
     def curvature(self, found: Mapping[str, Any], sample: int) -> list[Finding]:
-        """⟨H·ẋ, e⟩ against second differences of ⟨ȳ, y⟩."""
+        """Compare ⟨H·ẋ, e⟩ with second differences of ⟨ȳ, y⟩."""
         wrong: list[Finding] = []
         if not found:
             return wrong
@@ -234,7 +236,7 @@ class _Check:
         steps: tuple[Any, Any] = STEPS,
         rtol: float = 1e-7,
     ) -> list[Finding]:
-        """A derivative beside differences, where those of another step say the same.
+        """Compare a derivative with finite differences, if differences with another step confirm them.
 
         differences: from a step, the derivative and how far two steps differ;  size: of the terms that were added up
         Nothing follows where extents depend on values, or where the differences differ among themselves: a kink lies
@@ -262,7 +264,7 @@ def _derivative(f: Callable[[Any], Any], h: Any) -> tuple[Any, Any]:
 
 
 def _difference(mine: Array, exact: Array, wrong: Array) -> str:
-    """Some elements that differ."""
+    """A text with some elements that differ."""
     wrong, exact = np.asarray(wrong), np.asarray(exact)
     places = np.argwhere(wrong)[:3]
     shown = [f"[{', '.join(map(str, p))}] {mine[tuple(p)]:.12g}, expected {exact[tuple(p)]:.12g}" for p in places]

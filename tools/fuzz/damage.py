@@ -1,4 +1,4 @@
-"""Damage to bytes: bits, numbers at the edges of their types, pieces that are lost, doubled or moved."""
+"""Damage bytes: flip bits, write numbers at the limits of their types, remove, repeat or move pieces."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ _EDGES = (0, 1, 2, 7, 8, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x8000000
 
 
 def damaged(rng: np.random.Generator, data: bytes, low: int = 0, high: int | None = None) -> bytes:
-    """The bytes with one to four faults between two places.   A fault may change the length, unless it must not."""
+    """A copy of the bytes with one to four faults between two offsets.
+
+    A fault may change the length, unless it must not.
+    """
     found = bytearray(data)
     for _ in range(int(rng.choice([1, 1, 1, 2, 4]))):
         _FAULTS[int(rng.integers(len(_FAULTS)))](rng, found, low, min(high or len(found), len(found)))
@@ -16,7 +19,7 @@ def damaged(rng: np.random.Generator, data: bytes, low: int = 0, high: int | Non
 
 
 def changed(rng: np.random.Generator, data: bytes, low: int, high: int) -> bytes:
-    """The same, of the same length."""
+    """A copy with one fault between two offsets, of the same length."""
     found = bytearray(data)
     for _ in range(int(rng.choice([1, 1, 2, 6]))):
         _IN_PLACE[int(rng.integers(len(_IN_PLACE)))](rng, found, low, high)
@@ -40,7 +43,7 @@ def _byte(rng: np.random.Generator, data: bytearray, low: int, high: int) -> Non
 
 
 def _number(rng: np.random.Generator, data: bytearray, low: int, high: int) -> None:
-    """A number at the edge of its type, in two, four or eight bytes."""
+    """Overwrite two, four or eight bytes with a number at the limit of its type."""
     size = int(rng.choice([2, 4, 8]))
     at = _place(rng, low, high - size) // size * size
     value = int(_EDGES[int(rng.integers(len(_EDGES)))]) % (1 << 8 * size)
@@ -49,7 +52,7 @@ def _number(rng: np.random.Generator, data: bytearray, low: int, high: int) -> N
 
 
 def _digit(rng: np.random.Generator, data: bytearray, low: int, high: int) -> None:
-    """Another digit in a text."""
+    """Replace a digit in a text."""
     digits = [k for k in range(low, min(high, len(data))) if 48 <= data[k] < 58][:20_000]
     if digits:
         data[digits[int(rng.integers(len(digits)))]] = 48 + int(rng.integers(10))
@@ -62,7 +65,7 @@ def _zeros(rng: np.random.Generator, data: bytearray, low: int, high: int) -> No
 
 
 def _moved(rng: np.random.Generator, data: bytearray, low: int, high: int) -> None:
-    """One piece over another one."""
+    """Copy one piece over another one."""
     size = int(rng.integers(1, 65))
     source, target = _place(rng, low, high - size), _place(rng, low, high - size)
     piece = data[source : source + size]

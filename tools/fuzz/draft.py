@@ -1,4 +1,6 @@
-"""Draw a random program: each step is tried on aotensor's symbols and on the oracle's values of every sample."""
+"""Draw a random program: each candidate step is applied to aotensor's symbols and to the oracle's values of every
+sample.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ class Value:
 
 @dataclass
 class Draft:
-    """A program while it grows."""
+    """A program under construction."""
 
     seed: int
     rng: np.random.Generator = field(init=False)
@@ -86,7 +88,7 @@ class Draft:
             self._add_input(f"x{number}", "f", f"at.tensor(dtype='float64', shape={_tuple(names)})", text)
 
     def draw_inputs(self) -> None:
-        """Some dims, and inputs that have them."""
+        """Draw some dims, and inputs with these dims."""
         count = int(self.rng.integers(1, 4))
         can_be_empty = self.rng.random() < 0.2
         for name in "nmk"[:count]:
@@ -113,7 +115,7 @@ class Draft:
         return [str(x) for x in self.rng.choice(list(self.dims), min(max(rank, least), most))]
 
     def _declared(self, names: Sequence[str]) -> str:
-        """Dims as numbers where they are the same in all samples, as names, or unknown."""
+        """Declare dims as numbers (if they are equal in all samples), as names, or as unknown."""
         items = []
         for name in names:
             sizes = self.dims[name]
@@ -153,7 +155,7 @@ class Draft:
         self._add_input(name, kind, f"at.tensor(dtype={dtype!r}, shape={self._declared(names)})", text)
 
     def _draw_positions(self, name: str) -> None:
-        """Indices into one of the dims, as many as another one says."""
+        """Draw an input of indices into one dim, whose length is another dim."""
         count, into = (str(x) for x in self.rng.choice(list(self.dims), 2))
         dtype = str(self.rng.choice(["int64", "int32", "int8"]))
         text = f"v.positions({self._number()}, {count} if {into} else 0, {into}, {dtype!r})"
@@ -172,7 +174,7 @@ class Draft:
     # --- steps -----------------------------------------------------------------------------------------------------
 
     def draw_steps(self, count: int, families: Mapping[str, tuple[Sequence[Rule], float]] = FAMILIES) -> None:
-        """Up to `count` steps that go together."""
+        """Draw up to `count` steps of the given families."""
         has_sparse = any(x.kind == "s" for x in self.values)
         known = {
             name: x for name, x in families.items() if has_sparse or name not in ("sparse", "to dense", "sparse solves")
@@ -241,7 +243,7 @@ class Draft:
     # --- the whole -------------------------------------------------------------------------------------------------
 
     def program(self) -> Program:
-        """What has grown, with outputs among the last values."""
+        """The finished program, with outputs chosen among the last values."""
         made = [x for x in self.values if x.name.startswith("v")] or self.values[:1]
         count = min(len(made), int(self.rng.choice([1, 2, 3], p=[0.4, 0.35, 0.25])))
         picked = {made[-1].name, *(made[int(self.rng.integers(len(made)))].name for _ in range(count - 1))}
@@ -270,7 +272,7 @@ def _kind_of(x: Any) -> str:
 
 
 def _checked(x: Any) -> Any:
-    """A value that is finite, not too large and not too loud.   Raises: ValueError"""
+    """Check that a value is finite, not too large and not too sensitive.   Raises: ValueError"""
     array = x.dense if isinstance(x, Matrix) else np.asarray(x)
     if array.size > LARGEST or (array.dtype.kind == "f" and array.size and not np.abs(array).max() < LOUDEST):
         raise ValueError

@@ -1,4 +1,4 @@
-"""Modules of the tests, which are no packages."""
+"""Import modules of the tests, whose folders are not packages."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def findings_by_level(levels: Sequence[dict[str, Any]], programs: Sequence[Progr
 
 
 def findings(programs: Sequence[Program], by_differences: bool = True) -> list[Finding]:
-    """What is wrong with some programs, compiled together."""
+    """Compile some programs as one library, and return findings."""
     found: list[Finding] = []
     built: list[tuple[Program, Built]] = []
     for program in programs:

@@ -22,7 +22,7 @@ WORKER: Final = "tools.fuzz.graph_worker"
 
 
 def options_of(first: int) -> Options:
-    """How the batch that starts with a seed is compiled: mostly quickly."""
+    """The compile options of the batch that begins with a seed; most have a low optimisation level."""
     rng = np.random.default_rng(first)
     level = int(rng.choice([0, 1, 2, 3], p=[0.6, 0.25, 0.05, 0.1]))
     cpu = str(rng.choice(["host", "x86-64-v3", "generic"], p=[0.7, 0.2, 0.1]))
@@ -31,7 +31,7 @@ def options_of(first: int) -> Options:
 
 
 def run(campaign: Campaign, is_shrinking: bool = True) -> None:
-    """Batches of random programs; what fails is made smaller and reported."""
+    """Run batches of random programs; failing programs are shrunk and reported."""
     child = Child(WORKER)
     try:
         for seeds in campaign.batches(BATCH):
@@ -43,7 +43,7 @@ def run(campaign: Campaign, is_shrinking: bool = True) -> None:
 
 
 def _findings(child: Child, seeds: list[int], options: Options) -> list[Finding]:
-    """Of a batch, one per kind and seed; of each program alone if the batch ends the process."""
+    """The findings of a batch, one per kind and seed; programs run alone if the batch ends the process."""
     answer = child.ask({"seeds": seeds, "options": asdict(options)}, SECONDS)
     if isinstance(answer, Death):
         if len(seeds) > 1:

@@ -52,7 +52,7 @@ def can_run(cpu: str) -> bool:
 
 
 def run(campaign: Campaign, is_shrinking: bool = True) -> None:
-    """Batches of random programs; what fails at a level is made smaller there and reported."""
+    """Run batches of random programs; programs that fail at a level are shrunk at this level and reported."""
     child = Child(WORKER)
     try:
         for seeds in campaign.batches(BATCH):
@@ -65,7 +65,7 @@ def run(campaign: Campaign, is_shrinking: bool = True) -> None:
 
 
 def _findings(child: Child, programs: Sequence[Program], levels: Sequence[Options]) -> list[Finding]:
-    """Of each program and kind, the first; of each program alone if the batch ends the process."""
+    """The findings of a batch, the first per program and kind; programs run alone if the batch ends the process."""
     request = {"levels": [asdict(x) for x in levels], "programs": [to_json(x) for x in programs]}
     answer: Any = child.ask(request, SECONDS)
     if isinstance(answer, Death):

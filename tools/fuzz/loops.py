@@ -29,7 +29,7 @@ def is_possible() -> bool:
 
 
 def run(campaign: Campaign) -> None:
-    """Batches of random programs, for one CPU after the other.   Raises: FileNotFoundError without MLIR's tools"""
+    """Run batches of random programs, for one CPU after the other.   Raises: FileNotFoundError without MLIR's tools"""
     if not is_possible():
         raise FileNotFoundError("mlir-opt and mlir-runner are not on the path: apt-get install mlir-22-tools")
     for seeds in campaign.batches(BATCH):
@@ -39,7 +39,7 @@ def run(campaign: Campaign) -> None:
 
 
 def findings(programs: Sequence[Program], options: Options) -> list[Finding]:
-    """What MLIR's tools compute of the loop level and the reference does not."""
+    """Differences between results of the loop level, run by MLIR's tools, and the reference."""
     found = []
     given = recipe.Options(cpu=options.cpu, opt_level=options.opt_level, fp=options.fp, threads=False)
     for program in programs:

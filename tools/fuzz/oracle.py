@@ -1,4 +1,4 @@
-"""What random programs mean, in NumPy at extended precision, without a line of aotensor.
+"""Functions that define the meaning of random programs in NumPy at extended precision, independent of aotensor.
 
 Programs call these as `o.…` beside `np.…`, on arrays of `longdouble` (64 bits of mantissa on x86-64) or `float64`.
 """
@@ -58,7 +58,7 @@ def scaled(a: Matrix, factor: Array) -> Matrix:
 
 
 def sampled(stored: Matrix, x: Array) -> Matrix:
-    """x at the stored entries of a matrix, times these"""
+    """The elements of x at the stored entries of a matrix, times these entries"""
     return scaled(stored, x)
 
 
@@ -76,7 +76,7 @@ def softplus(x: Array) -> Array:
 
 
 def half(x: Array) -> Array:
-    """The nearest numbers of float16."""
+    """x rounded to float16"""
     with np.errstate(over="ignore"):
         return np.asarray(np.asarray(x).astype(np.float16).astype(np.asarray(x).dtype))
 
@@ -182,7 +182,7 @@ def pooled(x: Array, window: int, stride: int, padding: int, reduce: Callable[..
 
 
 def interp(x: Array, knots: Array, values: Array) -> Array:
-    """Straight lines between the knots, and the values of the ends outside."""
+    """Linear interpolation between knots; constant beyond the first and last knot."""
     k = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
     share = np.clip((x - knots[k]) / (knots[k + 1] - knots[k]), 0, 1)
     return np.asarray(values[k] + share * (values[k + 1] - values[k]))

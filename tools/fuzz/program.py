@@ -58,7 +58,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Program:
-    """Inputs, steps, and what is asked for.
+    """A random program: inputs, steps, and the requested results.
 
     dims: their extents in every sample.
     outputs: names of steps or inputs.   wrt: inputs that are differentiated.
@@ -89,7 +89,7 @@ class Program:
         return len(self.dims[0][1])
 
     def needed(self) -> Program:
-        """Without the steps and inputs that no output needs."""
+        """The program without steps and inputs that no output needs."""
         alive = {*self.outputs}
         steps = []
         for step in reversed(self.steps):
@@ -103,7 +103,7 @@ class Program:
 
 
 def to_json(program: Program) -> dict[str, Any]:
-    """A program as JSON has it."""
+    """A program as JSON values."""
     return asdict(program)
 
 
@@ -132,7 +132,7 @@ VALUE_NAMES: Final = {"v": values}
 
 
 def widened(x: Any, dtype: Any = WIDE) -> Any:
-    """An argument as the oracle sees it: floats in extended precision, sparse matrices with their pattern."""
+    """Convert an argument for the oracle: floats to extended precision, sparse matrices to `Matrix`."""
     if values.is_sparse(x):
         marked = x.copy()
         marked.data = np.ones_like(marked.data)
@@ -148,7 +148,7 @@ def arguments(program: Program, sample: int) -> dict[str, Any]:
 
 
 def meanings(program: Program, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Every value of a program by the oracle."""
+    """Evaluate a program by the oracle: returns all its values."""
     known = {**NUMPY_NAMES, **given}
     with np.errstate(all="ignore"):
         for step in program.steps:
@@ -166,7 +166,7 @@ class Built:
 
 
 def build(program: Program) -> Built:
-    """The graph of a program with everything that it asks for.   Raises: what aotensor raises."""
+    """Build the graph of a program with all requested results.   Raises: errors of aotensor."""
     known: dict[str, Any] = AOT_NAMES | declared_dims(program.dims, program.options.is_static)
     for x in program.inputs:
         known[x.name] = run_text(x.declared, known)
@@ -206,7 +206,7 @@ SECOND_ORDER: Final = frozenset({"stack", "shared", "hessian", "jacobian"})
 
 
 def declared_dims(dims: Iterable[tuple[str, tuple[int, ...]]], is_static: bool) -> dict[str, Any]:
-    """What declarations read for a dim: its extent, or its name."""
+    """The value of each dim in declarations: its extent, or its name."""
     return {name: sizes[0] if is_static else name for name, sizes in dims}
 
 

@@ -33,7 +33,7 @@ EXTENTS: Final = 40
 
 @dataclass(frozen=True)
 class Row:
-    """A row at an extent.   case, program: of the tables"""
+    """A row of the op tables at an extent."""
 
     number: int
     case: Any
@@ -44,13 +44,13 @@ class Row:
 
 @cache
 def tables() -> tuple[Sequence[Any], Any]:
-    """All rows that are compiled, and what makes a program of one."""
+    """All rows of the op tables that are compiled, and the function that builds a program from one."""
     cases = [case for table in from_tests("ops", "tables").COMPILED.values() for case in table]
     return cases, from_tests("ops", "row_programs").row_program
 
 
 def run(campaign: Campaign) -> None:
-    """Compare rows until the campaign has enough, or all rows were met at all extents."""
+    """Compare rows until the campaign ends, or all rows have run at all extents."""
     cases, _ = tables()
     with poisoned():
         for numbers in campaign.batches(BATCH):
@@ -78,7 +78,7 @@ def _row(number: int) -> Row | None:
 
 
 def at_extent(case: Any, extent: int) -> Any:
-    """A row whose largest extent is another one in all axes that have it; None for a row of numbers."""
+    """A row with its largest extent replaced in all axes that have it; None for a row of scalars."""
     arrays = case.draw(np.random.default_rng(7))
     largest = max((n for array in arrays for n in array.shape), default=1)
     if largest < 2:
@@ -91,7 +91,7 @@ def at_extent(case: Any, extent: int) -> Any:
 
 
 def findings(batch: Sequence[Row], cpu: str) -> Iterator[Finding]:
-    """What differs in rows that are compiled together; alone, if that fails."""
+    """Differences in rows compiled as one library, or one by one if that fails."""
     with tempfile.TemporaryDirectory(prefix="aotensor-fuzz-") as folder:
         try:
             library = compiled_library([row.function for row in batch], Options(3, cpu=cpu), Path(folder))
@@ -119,7 +119,7 @@ def _finding(row: Row, cpu: str, what: str) -> Finding:
 
 
 def _agrees(row: Row, mine: Any, exact: Any) -> bool:
-    """Ten times as far apart as the table allows, and as much of the largest number as of each."""
+    """Compare with ten times the tolerance of the table, relative to each element and to the largest."""
     dtypes = {array.dtype.name for array in row.arrays} | {exact.dtype.name}
     rtol, atol = row.case.tolerances("float32" if "float32" in dtypes else "float64")
     finite = np.abs(exact[np.isfinite(exact)]) if exact.dtype.kind == "f" else np.zeros(0)

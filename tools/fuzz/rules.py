@@ -1,4 +1,4 @@
-"""What a step may be: the same expression for aotensor and for NumPy, and which operands it takes."""
+"""The kinds of steps: an expression for aotensor and NumPy, and conditions on the operands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Parameters: TypeAlias = Callable[..., dict[str, Any]]
 
 
 def anything(*shapes: Shape) -> bool:
-    """No wish as to shapes."""
+    """A condition that accepts all shapes."""
     return True
 
 
@@ -51,22 +51,22 @@ class Rule:
 
 
 def rank(*ranks: int) -> Fits:
-    """Of these ranks, the first operand; the others are free."""
+    """A condition: the first operand has one of these ranks."""
     return lambda first, *_: len(first) in ranks
 
 
 def same(*shapes: Shape) -> bool:
-    """All of one shape."""
+    """A condition: all operands have the same shape."""
     return len(set(shapes)) == 1
 
 
 def small(*shapes: Shape) -> bool:
-    """Few elements, and few along each axis."""
+    """A condition: few elements in total and along each axis."""
     return all(int(np.prod(shape)) <= 400 and all(n <= 20 for n in shape) for shape in shapes)
 
 
 def both(*wishes: Fits) -> Fits:
-    """All of some wishes."""
+    """A condition: all of the given ones hold."""
     return lambda *shapes: all(wish(*shapes) for wish in wishes)
 
 
@@ -79,18 +79,18 @@ def axis(rng: np.random.Generator, first: Shape, *_: Shape) -> dict[str, Any]:
 
 
 def apart(x: Array, y: Array | float = 0.0, *_: Any) -> bool:
-    """x and y differ everywhere."""
+    """A condition: x and y differ in every element."""
     return bool(np.all(np.abs(x - y) > 1e-3))
 
 
 def distinct(x: Array, *_: Any) -> bool:
-    """No two elements are as good as equal."""
+    """A condition: no two elements are nearly equal."""
     ordered = np.sort(np.asarray(x, float).reshape(-1))
     return bool(np.all(np.diff(ordered) > 1e-6))
 
 
 def away_from(*kinks: float) -> Callable[..., bool]:
-    """No element of the first operand is at a kink."""
+    """A condition: no element of the first operand is near a kink."""
     return lambda x, *_: all(apart(x, kink) for kink in kinks)
 
 

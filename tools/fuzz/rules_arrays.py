@@ -20,7 +20,7 @@ def _longer(n: int) -> Any:
 
 
 def _meets(x: Shape, y: Shape) -> bool:
-    """Does x @ y make sense, as a product of matrices or with a vector?"""
+    """Is x @ y defined, as a product of matrices, or of a matrix and a vector?"""
     return len(x) in (1, 2) and len(y) in (1, 2) and x[-1] == y[0]
 
 

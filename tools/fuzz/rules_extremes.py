@@ -1,4 +1,4 @@
-"""Steps at extreme magnitudes, in tails, and with float16 in between; their results have the usual size."""
+"""Steps with intermediate values of extreme magnitude, in tails, and in float16; results have moderate size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.fuzz.rules import Rule, Shape, axis, both, rank, same
 
 
 def _scale(rng: np.random.Generator, *_: Shape) -> dict[str, Any]:
-    """{h}: a power of 2 for float64, whose square is not a number of it; {r}: its inverse."""
+    """{h}: a power of 2 whose square overflows or underflows float64; {r}: its inverse."""
     power = int(rng.choice([-900, -600, 600, 900]))
     return {"h": f"2.0 ** {power}", "r": f"2.0 ** {-power}"}
 
@@ -21,7 +21,7 @@ def _scale_and_axis(rng: np.random.Generator, first: Shape, *_: Shape) -> dict[s
 
 
 def _is_long(x: Array, *_: Any) -> bool:
-    """All vectors along the axes are far from 0, and so are their deviations from the mean."""
+    """A condition: all vectors along the axes are far from 0, and so are their deviations from the mean."""
     return all(min(x.std(axis=a).min(initial=1.0), np.abs(x).max(axis=a).min(initial=1.0)) > 0.1 for a in range(x.ndim))
 
 

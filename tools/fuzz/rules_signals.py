@@ -1,6 +1,5 @@
-"""Steps with complex numbers inside, Fourier transforms, convolutions, pools, interpolation, and sparse solves.
-
-Each takes and gives real numbers, so that they go together with all others.
+"""Steps with complex intermediates, Fourier transforms, convolutions, pooling, interpolation, and sparse solves. Each
+maps real to real numbers, so it can be combined with all other steps.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def _filled(*shapes: Shape) -> bool:
 
 
 def _wide(x: Shape, *_: Shape) -> bool:
-    """Long enough for windows and filters along the last axis, and not too much work."""
+    """A condition: long enough for windows and filters along the last axis, and not too large."""
     return _filled(x) and x[-1] >= 5 and int(np.prod(x)) <= 2000
 
 
@@ -142,7 +141,7 @@ SIGNALS: Sequence[Rule] = [
 
 
 def _between(x: Any, knots: Any) -> bool:
-    """No element of x is at a knot."""
+    """A condition: no element of x is near a knot."""
     return bool(np.all(np.abs(np.asarray(x)[..., None] - knots) > 1e-3))
 
 

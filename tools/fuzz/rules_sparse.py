@@ -1,4 +1,4 @@
-"""Steps with sparse matrices; the oracle keeps dense values beside the places that are stored."""
+"""Steps with sparse matrices; the oracle stores dense values and a mask of stored entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A compiled library whose every load and store asks AddressSanitizer first, as `clang -fsanitize=address` would do.
+"""Compile a library in which AddressSanitizer checks every load and store, as by `clang -fsanitize=address`.
 
 llvmlite has no sanitizer passes, so the calls are written into the text of the optimised module.
 """
@@ -28,7 +28,7 @@ _COPIES: Final = {
 
 
 def sanitized_text(text: str) -> str:
-    """LLVM IR with `__asan_loadN` and `__asan_storeN` before what reads and writes memory."""
+    """LLVM IR with calls of `__asan_loadN` and `__asan_storeN` before each load and store."""
     lines: list[str] = []
     for line in text.splitlines():
         access = _ACCESS.match(line)
@@ -44,7 +44,7 @@ def sanitized_text(text: str) -> str:
 
 
 def _size(type: str) -> int:
-    """Bytes of a value."""
+    """The number of bytes of a value of this type."""
     vector = _VECTOR.fullmatch(type)
     return int(vector[1]) * _BYTES[vector[2]] if vector else _BYTES[type]
 

@@ -66,7 +66,7 @@ int main(int count, char **names) {
 
 
 def run(campaign: Campaign) -> None:
-    """Batches of random programs, each by both sanitizers.   Raises: FileNotFoundError without clang"""
+    """Run batches of random programs, each under both sanitizers.   Raises: FileNotFoundError without clang"""
     if CLANG is None:
         raise FileNotFoundError("clang is not on the path: apt-get install clang-22 libclang-rt-22-dev")
     for seeds in campaign.batches(BATCH):
@@ -78,7 +78,7 @@ FORMS: Final = tuple((kind, is_optimised) for kind in SANITIZERS for is_optimise
 
 
 def findings(programs: Sequence[Program], forms: Sequence[tuple[str, bool]] = FORMS) -> list[Finding]:
-    """What sanitizers or the reference have against some programs.   forms: sanitizer, and whether LLVM's passes ran"""
+    """Reports of sanitizers, and differences from the reference. forms: sanitizer, and whether LLVM's passes ran"""
     built = [(program, build(program)) for program in programs]
     options = recipe.Options(cpu=CPU)
     library = recipe.make_library(
@@ -93,13 +93,13 @@ def findings(programs: Sequence[Program], forms: Sequence[tuple[str, bool]] = FO
 
 
 def dense(program: Program) -> Program:
-    """A program of the same steps without sparse results, whose dims are numbers."""
+    """A program with the same steps without sparse results, with static dims."""
     wants = tuple(x for x in program.wants if x not in ("hessian", "jacobian")) or ("stack", "shared")
     return replace(program, wants=wants, options=Options(is_static=True))
 
 
 def instrumented(library: Library, kind: str, is_optimised: bool) -> Iterator[str]:
-    """LLVM IR modules of a library whose functions ask for a sanitizer."""
+    """LLVM IR modules of a library whose functions have the attribute of a sanitizer."""
     texts = [str(library.optimised)] if is_optimised else [library.program, *_parts(library)]
     for text in texts:
         yield re.sub(r"^(define .*?)((?: !dbg \S+)? *\{)$", rf"\1 {SANITIZERS[kind]}\2", text, flags=re.MULTILINE)
@@ -111,7 +111,7 @@ def _parts(library: Library) -> Iterator[str]:
 
 
 def write_program(library: Library, kind: str, is_optimised: bool, folder: Path) -> Path:
-    """The C program under a sanitizer.   Raises: subprocess.CalledProcessError if clang fails"""
+    """Write and compile the C program under a sanitizer.   Raises: subprocess.CalledProcessError if clang fails"""
     folder.mkdir(parents=True)
     (folder / "library.h").write_text(library.header(), encoding="utf-8")
     calls = "\n".join(line for spec in library.manifest.functions for line in _call(spec))

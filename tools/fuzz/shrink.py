@@ -33,7 +33,7 @@ def shrunk(program: Program, fails: Callable[[Program], bool], most: int = 200) 
 
 
 def _is_sound(program: Program) -> bool:
-    """Do aotensor and NumPy take it?"""
+    """Do aotensor and NumPy both accept the program?"""
     try:
         build(program)
         for sample in range(program.samples):
@@ -77,7 +77,7 @@ def _smaller(program: Program) -> Iterator[Program]:
 
 
 def _without(program: Program, step: Step) -> Iterator[Program]:
-    """One of its operands, or an input of its own, in place of a step."""
+    """Programs in which a step is replaced by one of its operands, or by a new input."""
     steps = tuple(x for x in program.steps if x is not step)
     for other in step.uses:
         outputs = tuple(dict.fromkeys(other if x == step.name else x for x in program.outputs))
@@ -105,7 +105,9 @@ def _renamed(step: Step, old: str, new: str) -> Step:
 
 
 def program_text(program: Program) -> str:
-    """A Python program that compiles it and prints both results, to be run from the root of the repository."""
+    """A Python program that compiles the random program and prints both results, to be run from the root of the
+    repository.
+    """
     built = build(program)
     given = arguments(program, 0)
     known = meanings(program, {name: widened(x) for name, x in given.items()})
@@ -137,7 +139,7 @@ def program_text(program: Program) -> str:
 
 
 def _declared(text: str, program: Program) -> str:
-    """A declaration, with names for dims that it reads as variables, unless these are numbers."""
+    """A declaration in which variables of dims are quoted as names, unless dims are static."""
     if program.options.is_static:
         return text
     for name, _ in program.dims:
@@ -151,7 +153,7 @@ def _smooth(program: Program, known: Mapping[str, Any]) -> list[str]:
 
 
 def derivative_lines(program: Program, known: Mapping[str, Any]) -> Iterator[str]:
-    """Symbols of cotangents and tangents, and the derivatives that are asked for."""
+    """Lines that define symbols of cotangents and tangents, and the requested derivatives."""
     smooth, wants = _smooth(program, known), program.wants
     if not (smooth and program.wrt):
         return
@@ -180,7 +182,7 @@ def derivative_lines(program: Program, known: Mapping[str, Any]) -> Iterator[str
 
 
 def result_names(program: Program, known: Mapping[str, Any]) -> list[str]:
-    """What the function returns."""
+    """The names of the function's results."""
     if not (_smooth(program, known) and program.wrt):
         return list(program.outputs)
     found = list(program.outputs) if "values" in program.wants else []

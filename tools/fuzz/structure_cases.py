@@ -1,4 +1,4 @@
-"""Random arguments for the functions of `structure_functions`: whole matrices, and some with a fault or two."""
+"""Random arguments for the functions of `structure_functions`: valid matrices, and some with one or two faults."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Structure:
         return self.shape[1 if self.format == "csr" else 0]
 
     def faults(self, n: int, p: int, index_dtype: str) -> set[int]:
-        """Statuses that docs/abi.md gives for what is wrong with it, as a matrix of shape (n, p)."""
+        """The statuses that docs/abi.md documents for the faults of the struct, as a matrix of shape (n, p)."""
         found = set()
         if self.dtype != FLOAT64 or self.index_dtype != _INDEX_CODES[index_dtype]:
             found.add(WRONG_DTYPE)
@@ -62,7 +62,7 @@ class Structure:
 
     @property
     def matrix(self) -> Matrix:
-        """What it means, if it is whole."""
+        """The matrix that a valid struct represents."""
         assert self.indptr is not None
         major = np.repeat(np.arange(self.major), np.diff(self.indptr))
         minor = np.zeros(0, int) if self.indices is None else self.indices
@@ -75,10 +75,9 @@ class Structure:
 
 @dataclass(frozen=True)
 class Declared:
-    """What the caller writes into the struct of S: dtypes, 0 for none, and by how much nnz and the shape are off.
-
-    is_early: the dtypes are there before the library has filled in anything, else with the arrays. lost: the array that
-    is missing, 1 data, 2 indices, 0 none. threads: of the context.
+    """The fields that the caller sets in the struct of S: dtypes (0: none), and offsets of nnz and shape from the right
+    values. is_early: the dtypes are set before the call, else together with the arrays. lost: the array that is
+    missing, 1 data, 2 indices, 0 none. threads: of the context.
     """
 
     is_early: bool = False
@@ -91,7 +90,7 @@ class Declared:
     threads: int = 0
 
     def faults(self, has_arrays: bool, index_dtype: str, wanted: Matrix) -> set[int]:
-        """Statuses for what is wrong with it.   wanted: S. has_arrays: the caller gives the memory of S"""
+        """The statuses for the faults of the declaration. wanted: S. has_arrays: the caller provides the memory of S"""
         found = set()
         is_other = self.dtype not in (0, FLOAT64) or self.index_dtype not in (0, _INDEX_CODES[index_dtype])
         if is_other and (self.is_early or has_arrays):
@@ -130,7 +129,7 @@ class Case:
 
     @property
     def faults(self) -> set[int]:
-        """The statuses that may come back; none if the call has to succeed."""
+        """The statuses that the call may return; none if it must succeed."""
         found = {x for one in (self.A, self.B) for x in one.faults(self.n, self.p, self.index_dtype)}
         if self.flags & ~CANONICAL or self.declared.threads < 0:
             found.add(WRONG_CONTEXT)
@@ -160,7 +159,7 @@ def drawn(seed: int, format: str, index_dtype: str) -> Case:
 
 
 def _declared(rng: np.random.Generator, index_dtype: str) -> Declared:
-    """Nothing, the truth, or the truth with one fault."""
+    """A declaration without content, a right one, or one with a fault."""
     right = Declared(bool(rng.random() < 0.5), FLOAT64, _INDEX_CODES[index_dtype])
     step = int(rng.choice([-20, -2, -1, 1, 2, 2**31, 2**62]))
     match int(rng.integers(16)):
@@ -182,7 +181,7 @@ def _declared(rng: np.random.Generator, index_dtype: str) -> Declared:
 
 
 def _structure(rng: np.random.Generator, n: int, p: int, format: str, index_dtype: str, order: str) -> Structure:
-    """A matrix that is whole."""
+    """A valid matrix."""
     major, minor = (n, p) if format == "csr" else (p, n)
     counts = rng.binomial(minor, rng.choice([0.0, 0.2, 0.5, 1.0]), major) if major else np.zeros(0, int)
     rows = [np.sort(rng.choice(minor, int(count), replace=False)) for count in counts]
@@ -201,7 +200,7 @@ def _structure(rng: np.random.Generator, n: int, p: int, format: str, index_dtyp
 
 
 def _faulty(rng: np.random.Generator, A: Structure) -> Structure:
-    """With another number somewhere, or without an array. Arrays keep the lengths that the struct announces."""
+    """A matrix with a changed number, or without an array; arrays have the lengths that the struct announces."""
     kind = int(rng.integers(8))
     if kind <= 1 and A.indices is not None and len(A.indices):
         return replace(A, indices=_edited(rng, A.indices, A.minor))
@@ -225,12 +224,12 @@ def _faulty(rng: np.random.Generator, A: Structure) -> Structure:
 
 
 def _resized(x: Array | None, nnz: int) -> Array | None:
-    """With as many elements as a struct announces."""
+    """The array resized to the number of elements that the struct announces."""
     return x if x is None else np.resize(x, max(nnz, 0)) if len(x) else np.zeros(max(nnz, 0), x.dtype)
 
 
 def _edited(rng: np.random.Generator, x: Array, edge: int) -> Array:
-    """Another number in one place or in all: next to the right one, at an edge, or any."""
+    """Change the number at one position or at all: to a neighbour, to a limit, or to any number."""
     limits = np.iinfo(x.dtype)
     copy = x.copy()
     for place in range(len(x)) if rng.random() < 0.05 else [int(rng.integers(len(x)))]:
@@ -248,7 +247,7 @@ def expected(case: Case) -> tuple[Matrix, Array]:
 
 
 def encoded(case: Case) -> bytes:
-    """As structures.c reads it."""
+    """The case as bytes, in the format that structures.c reads."""
     head = (
         is_transposed(case.function, case.format),
         NAMES.index(case.function),

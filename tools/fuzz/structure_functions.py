@@ -1,4 +1,4 @@
-"""Functions of two sparse matrices and two vectors, all of one C signature, and what they mean in NumPy."""
+"""Functions of two sparse matrices and two vectors, all with one C signature, and their NumPy equivalents."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NAMES: Final = tuple(_OURS)
 
 
 def functions(format: str, index_dtype: str) -> list[aot.Function]:
-    """Of A, B: (n, p), x: (p,) and y: (n,), each with a sparse result S and a dense one d."""
+    """Functions of A, B: (n, p), x: (p,) and y: (n,), each with a sparse result S and a dense one d."""
     found = []
     for name, make in _OURS.items():
         A, B = (sp.SparseTensorType(format, "float64", ("n", "p"), index_dtype=index_dtype)() for _ in "AB")
@@ -63,7 +63,7 @@ def meaning(name: str, A: Matrix, B: Matrix, x: Array, y: Array) -> tuple[Matrix
 
 
 def elements(name: str, n: int, p: int) -> int:
-    """Of d."""
+    """The number of elements of d."""
     return {"both": p, "common": p, "derivative": p, "cut": n * p}.get(name, n)
 
 

@@ -55,7 +55,7 @@ def write_program(kind: tuple[str, str], folder: Path) -> Path:
 
 
 def findings(program: Path, cases: list[Case]) -> list[Finding]:
-    """What is wrong with some cases; after a report of the sanitizer, the cases behind it go on in a new process."""
+    """Run some cases and return findings; after a report of the sanitizer, the remaining cases run in a new process."""
     given, answers = program.parent / "cases", program.parent / "answers"
     given.write_bytes(struct.pack("<q", len(cases)) + b"".join(map(encoded, cases)))
     try:
@@ -100,7 +100,7 @@ class _Reader:
 
 
 def _judged(case: Case, reader: _Reader) -> str:
-    """Reads one answer; "" if it is right."""
+    """Read and check the answer for one case: the fault, or ""."""
     status = reader.number()
     message = reader.array(reader.number(), "uint8").tobytes().decode(errors="replace")
     faults = case.faults

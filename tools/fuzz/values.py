@@ -42,12 +42,12 @@ def positions(seed: int, count: int, n: int, dtype: str = "int64") -> Array:
 
 
 def integers(seed: int, shape: tuple[int, ...], dtype: str = "int64") -> Array:
-    """Small integers."""
+    """An array of small integers."""
     return np.asarray(np.random.default_rng(seed).integers(-3, 4, shape), dtype)
 
 
 def bits(seed: int, shape: tuple[int, ...]) -> Array:
-    """True and False."""
+    """An array of random bools."""
     return np.asarray(np.random.default_rng(seed).random(shape) < 0.5)
 
 

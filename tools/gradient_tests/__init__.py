@@ -1,1 +1,1 @@
-"""The derivatives in the tests of JAX and PyTensor, beside ours of the imported programs; see __main__.py."""
+"""Compare the derivatives in the tests of JAX and PyTensor with those of the imported programs; see __main__.py."""

@@ -1,4 +1,4 @@
-"""What tests of JAX and PyTensor differentiate, differentiated here after an import, beside their own derivatives.
+"""Import the programs that tests of JAX and PyTensor differentiate, and compare the derivatives with their own.
 
     git clone --depth 1 --branch jax-v0.10.2 https://github.com/jax-ml/jax FOLDER
     python -m tools.gradient_tests jax FOLDER                         all files: counts, and what is wrong
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(framework: str, folder: Path, name: str, test: str, seconds: float) -> str:
-    """Run a file, anew: how it ended."""
+    """Run one file of tests from the start, and return how it ended."""
     record = _record(folder, name)
     record.parent.mkdir(exist_ok=True)
     record.write_text("")
@@ -56,7 +56,7 @@ def run(framework: str, folder: Path, name: str, test: str, seconds: float) -> s
 
 
 def load(folder: Path, name: str) -> list[dict[str, Any]]:
-    """What is kept of a file."""
+    """The recorded results of a file."""
     record = _record(folder, name)
     return [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()] if record.exists() else []
 
@@ -66,7 +66,7 @@ def _record(folder: Path, name: str) -> Path:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run, print what is wrong, and write the page if that is wanted."""
+    """Run the tests, print what is wrong, and write the page if requested."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.gradient_tests", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

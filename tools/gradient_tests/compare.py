@@ -1,4 +1,4 @@
-"""Whether numbers of two implementations agree, with what a plugin writes about it."""
+"""Compare numbers of two implementations; the record that a plugin writes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Comparison:
     undefined: int = 0
 
     def line(self) -> dict[str, Any]:
-        """For JSON."""
+        """The comparison as JSON values."""
         return asdict(self)
 
 
@@ -38,7 +38,7 @@ def narrowest(dtypes: Sequence[Any]) -> float:
 
 
 def difference(wanted: Any, found: Any, close: float) -> tuple[str, int]:
-    """What differs first, "" if nothing does; how many numbers are nan in `wanted` alone."""
+    """The first difference ("" if there is none), and the number of values that are nan in `wanted` only."""
     wanted, found = np.asarray(wanted, "float64"), np.asarray(found, "float64")
     if wanted.shape != found.shape:
         return f"shape {list(found.shape)} instead of {list(wanted.shape)}", 0

@@ -1,4 +1,4 @@
-"""A plugin of pytest that keeps what tests of JAX differentiate, and compares our derivatives after each test.
+"""A pytest plugin that records the functions that JAX's tests differentiate, and compares derivatives after each test.
 
 Of a test's `grad`, `value_and_grad`, `vjp`, `jvp`, `linearize`, `jacfwd`, `jacrev`, `hessian` and `check_grads` the
 function and the point are kept, if no transformation is running around the call: there values are not known.
@@ -39,7 +39,7 @@ _MOST: Final = 12
 
 @dataclass(frozen=True)
 class Call:
-    """A function at a point.   places: of the arguments that derivatives are taken of"""
+    """A recorded call of a function. places: positions of the differentiated arguments"""
 
     what: str
     function: Callable[..., Any]
@@ -56,7 +56,7 @@ _is_quiet = False
 
 @contextmanager
 def _kept_once() -> Iterator[None]:
-    """Keep nothing inside."""
+    """Within: nothing is recorded."""
     global _is_quiet
     before, _is_quiet = _is_quiet, True
     try:
@@ -116,7 +116,7 @@ _VJP, _JVP, _LINEARIZE = jax.vjp, jax.jvp, jax.linearize
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Put the functions that keep in the place of JAX's, before the tests are imported."""
+    """Replace JAX's functions by recording ones, before the tests are imported."""
     for name in ("grad", "value_and_grad", "jacfwd", "jacrev", "hessian"):
         made = _of_a_transform(name, getattr(jax, name))
         for module in (jax, api):
@@ -130,7 +130,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Any:
-    """Compare what a test has differentiated, whatever became of the test itself."""
+    """Compare the derivatives in a test, whether or not the test passed."""
     _calls.clear()
     try:
         return (yield)
@@ -143,7 +143,7 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 
 
 def compared(call: Call) -> Comparison:
-    """Value, first, second and forward derivatives of a call, by JAX and by us."""
+    """Value, first, second and forward derivatives of a call, by JAX and by aotensor."""
     jax.config.update("jax_enable_x64", call.is_wide)
     moving = call.places
     try:
@@ -159,7 +159,7 @@ def compared(call: Call) -> Comparison:
     is_complex = [jnp.issubdtype(kinds[k], jnp.complexfloating) for k in real]
 
     def function(*numbers: Any) -> list[Any]:
-        """Of real arrays: results that are not integers, complex ones as two."""
+        """The call as a function of real arrays: integer results are dropped, complex ones are split in two."""
         given, rest = list(leaves), iter(numbers)
         for k, both in zip(real, is_complex, strict=True):
             given[k] = jax.lax.complex(next(rest), next(rest)) if both else next(rest)
@@ -228,7 +228,7 @@ def _line(error: BaseException) -> str:
 def _by_jax(
     function: Callable[..., Any], values: Sequence[Any], xs: Sequence[Any], weights: Any, directions: Any
 ) -> tuple[dict[str, list[Any]], str]:
-    """Results by order, as far as JAX has them, and why it has no more."""
+    """Results by order as far as JAX computes them, and the reason why further ones are missing."""
     places = tuple(range(len(xs)))
 
     def cost(*xs: Any) -> Any:
@@ -256,7 +256,7 @@ def _by_jax(
 def _by_us(
     function: Callable[..., Any], xs: Sequence[Any], weights: Any, directions: Any, orders: set[str]
 ) -> tuple[dict[str, list[Any]], dict[str, str]]:
-    """The same of the imported program, by the reference; of each order that is missing, why.
+    """Results of the imported program by order, by the reference, and the reason for each missing order.
 
     Raises: AotensorError where the program is refused
     """

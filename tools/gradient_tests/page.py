@@ -73,7 +73,7 @@ REASONS: Final[Mapping[str, str]] = {
 
 
 def reason_of(line: Mapping[str, Any]) -> str:
-    """Why a comparison differs, "" if that is not known."""
+    """The documented reason of a difference; "" if there is none."""
     return next((reason for name, reason in REASONS.items() if name in line["test"]), "")
 
 
@@ -115,7 +115,7 @@ def page(framework: str, found: Mapping[str, Sequence[Mapping[str, Any]]]) -> st
 
 
 def _reasons(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
-    """Rows by reason, those of most programs first."""
+    """Table rows by reason, the most frequent first."""
     tests: dict[str, list[str]] = {}
     for lines in found.values():
         for line in lines:

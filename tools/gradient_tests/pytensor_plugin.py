@@ -1,6 +1,5 @@
-"""A plugin of pytest that compares our derivatives of what tests of PyTensor give to `verify_grad`.
-
-PyTensor's own comparison with finite differences is left out.
+"""A pytest plugin that compares aotensor's derivatives of the functions that PyTensor's tests pass to `verify_grad`.
+PyTensor's own comparison with finite differences is skipped.
 """
 
 from __future__ import annotations
@@ -35,18 +34,18 @@ _calls: list[tuple[Callable[..., Any], list[Any]]] = []
 
 
 def _verify_grad(fun: Any, pt: Any, *_: Any, **__: Any) -> None:
-    """Stands for PyTensor's."""
+    """Replaces PyTensor's `verify_grad`: records the function and the point."""
     _calls.append((fun, [np.array(p) for p in pt]))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Put the function that keeps in the place of PyTensor's, before the tests are imported."""
+    """Replace PyTensor's function by the recording one, before the tests are imported."""
     vars(pytensor.gradient)["verify_grad"] = _verify_grad
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Any:
-    """Compare what a test has given to `verify_grad`, whatever became of the test itself."""
+    """Compare the functions that a test passed to `verify_grad`, whether or not the test passed."""
     _calls.clear()
     try:
         return (yield)
@@ -58,7 +57,7 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 
 
 def compared(fun: Callable[..., Any], values: Sequence[Any]) -> Comparison:
-    """Value, first and second derivatives of a function of PyTensor at a point, by both."""
+    """Value, first and second derivatives of a PyTensor function at a point, by PyTensor and by aotensor."""
     if sum(x.size for x in values) > LARGEST:
         return Comparison("verify_grad", "nothing", "large")
     try:
@@ -97,7 +96,7 @@ Results = dict[str, list[Any]]
 
 
 def _by_pytensor(inputs: Sequence[Any], y: Any, values: Sequence[Any]) -> tuple[Results, str]:
-    """Results by order, as far as PyTensor has them, and why it has no more."""
+    """Results by order as far as PyTensor computes them, and the reason why further ones are missing."""
 
     def slopes(cost: Any) -> list[Any]:
         return list(pytensor.grad(cost, inputs, **_OPTIONS))
@@ -109,7 +108,7 @@ def _by_pytensor(inputs: Sequence[Any], y: Any, values: Sequence[Any]) -> tuple[
 
 
 def _by_us(inputs: Sequence[Any], y: Any, values: Sequence[Any], wanted: Results) -> tuple[Results, str]:
-    """The same, differentiated here.   Raises: AotensorError where the program is refused"""
+    """Results by order, differentiated by aotensor.   Raises: AotensorError where the program is refused"""
     known, ours = from_pytensor(inputs, y)
 
     def slopes(cost: Any) -> list[Any]:
@@ -149,7 +148,7 @@ def _orders(
 
 
 def _known(terms: Sequence[Any], run: Any) -> list[Any]:
-    """Values, None for what has none."""
+    """The values of terms; None for a term without value."""
     real = [x for x in terms if x is not None and hasattr(x.type, "dtype")]
     values = iter(run(real))
     return [next(values) if x is not None and hasattr(x.type, "dtype") else None for x in terms]

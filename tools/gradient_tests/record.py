@@ -14,6 +14,6 @@ RECORD: Final = "AOTENSOR_GRADIENTS_RECORD"
 
 
 def record(test: str, found: Comparison) -> None:
-    """Add what a test gave."""
+    """Append the results of a test."""
     with Path(os.environ[RECORD]).open("a", encoding="utf-8") as out:
         out.write(json.dumps({"test": test} | found.line()) + "\n")

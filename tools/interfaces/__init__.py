@@ -1,1 +1,1 @@
-"""Speeds of interfaces beside what their users have otherwise: `python -m tools.interfaces casadi`, `ceres`."""
+"""Measure interfaces against the usual alternatives of their users: `python -m tools.interfaces casadi`, `ceres`."""

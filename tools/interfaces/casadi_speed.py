@@ -52,7 +52,7 @@ _ROWS: dict[str, Callable[[Any], Any]] = {
 
 
 def _as_c(graph: Any, folder: Path) -> Any:
-    """A function with its derivatives as C code, compiled by gcc for this machine."""
+    """A CasADi function with its derivatives, as C code compiled by gcc for this machine."""
     code = ca.CodeGenerator("own.c")
     for f in (graph, graph.jacobian(), graph.forward(1), graph.reverse(1), graph.reverse(1).jacobian()):
         code.add(f)
@@ -63,7 +63,7 @@ def _as_c(graph: Any, folder: Path) -> Any:
 
 
 def _caller(f: Any) -> Callable[[int], None]:
-    """Calls of a function on fixed memory."""
+    """A callable that evaluates a CasADi function on fixed memory."""
     rng = np.random.default_rng(0)
     buffer, call = f.buffer()
     arrays = [rng.normal(size=max(f.nnz_in(k), 1)) for k in range(f.n_in())]

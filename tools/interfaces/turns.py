@@ -22,7 +22,7 @@ class Times:
 
 
 def measured(contenders: Mapping[str, Callable[[int], None]], turns: int = 101, seconds: float = 0.004) -> list[Times]:
-    """Times of contenders, each of which makes a given number of calls.   seconds: of one turn of one contender"""
+    """Time contenders in turns; each makes the given number of calls.   seconds: of one turn of one contender"""
     counts = {}
     for name, run in contenders.items():
         run(10)

@@ -1,4 +1,4 @@
-"""One job in a process of its own, so that a crash, a timeout or a cold start is that of the job alone."""
+"""Run jobs in separate processes, so that a crash, a timeout or a cold start affects one job only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(module: str, arguments: Sequence[str], seconds: float) -> dict[str, Any]:
-    """What `python -m module` prints as JSON in its last line; {"failed": reason} where it does not."""
+    """The JSON in the last line that `python -m module` prints; {"failed": reason} if there is none."""
     command = [sys.executable, "-m", module, *arguments]
     try:
         made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False)
@@ -31,7 +31,7 @@ def run(module: str, arguments: Sequence[str], seconds: float) -> dict[str, Any]
 
 
 def run_each(module: str, names: Sequence[str], seconds: float, first: float) -> Iterator[dict[str, Any]]:
-    """What `python -m module NAME...` prints as JSON, a line for each name in order.
+    """The JSON lines that `python -m module NAME...` prints, one for each name in order.
 
     A name that takes more than `seconds`, or ends the process, is {"name": name, "failed": reason}, and a new process
     goes on with the next. first: how long the start of a process may take.
@@ -73,7 +73,7 @@ def _forward(process: subprocess.Popen[str], lines: queue.Queue[str]) -> None:
 
 
 def shortest(call: Callable[[], Any], seconds: float = 0.2) -> float:
-    """The shortest of many averages of calls, in seconds; `seconds`: about how long that may take."""
+    """The shortest of many averages of calls, in seconds. seconds: approximate time of the measurement"""
     start = perf_counter()
     call()
     once = max(perf_counter() - start, 1e-7)

@@ -34,7 +34,7 @@ PAGE = ROOT / "docs" / "pytensor_tests.md"
 
 
 def run(folder: Path, name: str, seconds: float, test_seconds: float, resumes: bool) -> None:
-    """Run a file for so long in all and per test: anew, or what has no result at this commit yet."""
+    """Run one file within time limits for the file and per test: all tests, or those without result at this commit."""
     record = _record(folder, name)
     record.parent.mkdir(exist_ok=True)
     begun = load(folder, name)
@@ -61,7 +61,7 @@ def run(folder: Path, name: str, seconds: float, test_seconds: float, resumes: b
 
 
 def load(folder: Path, name: str) -> File | None:
-    """What is kept of a file."""
+    """The recorded results of a file."""
     record = _record(folder, name)
     if not record.exists():
         return None
@@ -73,7 +73,7 @@ def load(folder: Path, name: str) -> File | None:
 
 @cache
 def _commit() -> str:
-    """The commit that runs, with a plus if the sources have been changed since."""
+    """The current commit, with a plus if sources have uncommitted changes."""
 
     def git(*arguments: str) -> str:
         made = subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True)
@@ -93,7 +93,7 @@ def _write(record: Path, line: Mapping[str, Any], mode: Literal["w", "a"]) -> No
 
 
 def main() -> None:
-    """Run, print what is wrong, and write the page if that is wanted."""
+    """Run the tests, print what is wrong, and write the page if requested."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="a checkout of pymc-devs/pytensor")
     parser.add_argument("--only", default="", help="files whose names contain this; the results of others are kept")

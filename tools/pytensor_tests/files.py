@@ -1,4 +1,4 @@
-"""The files of PyTensor that compute something in the mode: below tests/, the most important ones first."""
+"""The files of PyTensor's tests that compile functions, the most important ones first."""
 
 from typing import Final
 

@@ -1,6 +1,5 @@
-"""A plugin of pytest: the mode for everything that names no mode of its own, and a line of JSON per test.
-
-Each line says what came out and, of a failure, why: all that `verdict.py` goes by.
+"""A pytest plugin: sets the mode for functions without explicit mode, and writes a line of JSON per test with its
+outcome and the reason of a failure, for `verdict.py`.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ _compiled = 0
 
 
 class _TimeOut(BaseException):
-    """A test has taken too long."""
+    """A test exceeded its time limit."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take the mode, compile plainly as the tests here do, and count what is compiled."""
+    """Set the mode, use the low optimisation level of this project's tests, and count compiled functions."""
     pytensor.config.mode = get_mode(MODE)
     vars(cache)["OPT_LEVEL"] = 0
     convert = AotensorLinker.fgraph_convert
@@ -49,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what has a line from before."""
+    """Deselect tests that have a recorded line."""
     lines = map(json.loads, Path(os.environ[RECORD]).read_text(encoding="utf-8").splitlines())
     known = {line["test"] for line in lines if "test" in line}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in known])
@@ -58,7 +57,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Not longer than a test may take."""
+    """Run a test within its time limit."""
     global _compiled
     _compiled = 0
     with _limited(float(os.environ[SECONDS])):
@@ -83,7 +82,7 @@ def _limited(seconds: float) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[Any]:
-    """Write the line, once per test: after its call, or where setting it up has ended it."""
+    """Write the line of a test, after its call or its failed set-up."""
     report = yield
     if report.when == "call" or (report.when == "setup" and not report.passed):
         line = {"test": item.nodeid, "outcome": report.outcome, "compiled": _compiled, "seconds": report.duration}
@@ -109,12 +108,12 @@ def _failure(found: pytest.ExceptionInfo[BaseException]) -> dict[str, Any]:
 
 
 def _is_refusal(error: BaseException) -> bool:
-    """Is it an error of ours that names what is refused, not one of our bugs?"""
+    """Is it an intentional error of aotensor, and not a bug?"""
     return isinstance(error, AotensorError) and not isinstance(error, InternalError)
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and those that it was raised from, which may be in a circle."""
+    """An error and its causes; the chain may be cyclic."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

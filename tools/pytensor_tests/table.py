@@ -1,4 +1,4 @@
-"""The page: a row per file, of what has run, and of what stands there from earlier runs."""
+"""The page: a row per file, from this run, and from earlier runs for other files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROW: Final = re.compile(r"^\| `(?P<name>[\w/.]+)`(?P<star>\*?) \| (?P<cells>.*)
 
 @dataclass(frozen=True)
 class Result:
-    """A test of a file, with what came out.   compiled: how many functions this compiler has made in it"""
+    """The result of a test. compiled: number of functions compiled in it"""
 
     test: str
     verdict: str
@@ -29,7 +29,7 @@ class Result:
 
 @dataclass(frozen=True)
 class File:
-    """A file of tests: what came out, and what it ran with."""
+    """A file of tests: its results, and the versions that it ran with."""
 
     results: Sequence[Result]
     commit: str
@@ -64,7 +64,7 @@ class Row:
 
 
 def page(found: Mapping[str, File], before: str) -> str:
-    """The table of files as a page, with the rows of the page before for files of which more had run then."""
+    """The page with the table of files; rows of the previous page are kept for files of which more tests had run."""
     rows, parts = {row.name: row for row in _kept(before)}, []
     for name, file in found.items():
         row = _row(name, file)
@@ -103,7 +103,7 @@ def page(found: Mapping[str, File], before: str) -> str:
 
 
 def _of_parts(rows: Sequence[Row]) -> Iterator[str]:
-    """What has run of files whose rows are of an earlier run, in which more of them had."""
+    """The results of files whose rows are kept from an earlier run."""
     for commit in dict.fromkeys(row.commit for row in rows):
         of_commit = [row for row in rows if row.commit == commit]
         yield f"Of {len(of_commit)} of these files {sum(row.total for row in of_commit)} tests have run again at commit"
@@ -121,7 +121,7 @@ def _row(name: str, file: File) -> Row:
 
 
 def _kept(before: str) -> Iterator[Row]:
-    """The rows of a page; those of pages that knew no commits end with what failed."""
+    """Parse the rows of a page; rows of old pages lack the column of commits."""
     for found in _ROW.finditer(before):
         cells = re.split(r"(?<!\\) \| ?", found["cells"])
         counts, rest = [int(x) for x in cells[: len(VERDICTS)]], cells[len(VERDICTS) :]

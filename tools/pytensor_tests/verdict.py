@@ -1,4 +1,4 @@
-"""What a line of a test's result means, and the reasons that were found by reading."""
+"""Classify a test's result, with documented reasons of failures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def verdict(line: Mapping[str, Any]) -> tuple[str, str]:
-    """Verdict and reason of a line of plugin.py."""
+    """The verdict and reason for a line of plugin.py."""
     if line["outcome"] in ("passed", "xpassed"):
         return "passed", ""
     if line["outcome"] in ("skipped", "xfailed"):
@@ -75,7 +75,7 @@ def verdict(line: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _named(error: str) -> str:
-    """What has no counterpart, of an error that lists it with lines.
+    """The unsupported operations that an error lists.
 
     Where tests add a line of their own to an error, its text is that of a tuple.
     """

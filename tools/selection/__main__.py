@@ -50,7 +50,7 @@ class Change:
 
 
 def main() -> int:
-    """The command."""
+    """Measure the changes that the table lacks, or the given ones."""
     parser = argparse.ArgumentParser(prog="python -m tools.selection", description=__doc__.splitlines()[0])
     parser.add_argument("--again", metavar="NAME", action="append", default=[], help="a change that the table has")
     again = parser.parse_args().again

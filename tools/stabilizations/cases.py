@@ -1,4 +1,5 @@
-"""Formulas that overflow, underflow or cancel: where they do, what they are, and the rule that mends them.
+"""Formulas that overflow, underflow or cancel: at which points, exact values, and the rewrite rule that stabilises
+them.
 
 Each is a function of one real variable, at several points at once; what is reduced has three lines of it in each row.
 """
@@ -48,12 +49,12 @@ class Case:
 
 
 def lines(x: Variable) -> Variable:
-    """(n, 3) of (n,): three multiples of each point."""
+    """Three multiples of each point. (n,) → (n, 3)"""
     return x[:, None] * at.constant(SLOPES, dtype=x.dtype)
 
 
 def scaled(x: Variable) -> Variable:
-    """(n, 3, 3) of (n,): multiples of a matrix with determinant 5."""
+    """Multiples of a matrix with determinant 5. (n,) → (n, 3, 3)"""
     return x[:, None, None] * at.constant([[2.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 2.0]], dtype=x.dtype)
 
 

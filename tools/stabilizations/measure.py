@@ -1,4 +1,4 @@
-"""Values and derivatives of a formula, and what they are by mpmath."""
+"""Values and derivatives of a formula, compiled and by mpmath."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def points_of(case: Case, dtype: str) -> Array:
 
 
 def derivatives(case: Case, x: Variable) -> list[Variable]:
-    """The value and as many derivatives as the case has."""
+    """The value and the derivatives of a case, up to its highest order."""
     found = [case.formula(x)]
     for _ in range(case.orders):
         found.append(grad(at.sum(found[-1]), x))

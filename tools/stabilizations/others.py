@@ -1,4 +1,4 @@
-"""What PyTensor's rewrites and functions of JAX make stable, and the rows that show ours."""
+"""Stabilising rewrites of PyTensor and stable functions of JAX, and the rows of our table that correspond to them."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def compiled(name: str, program: Program, folder: Path, **options: Any) -> Path:
 
 
 def recorded(program: Program) -> list[Call]:
-    """The calls of a program by the reference, which moves shared variables on as a library does."""
+    """Record the calls of a program by the reference, which updates shared variables as a library does."""
     functions = {f.name: f for given in program.functions for f in _parts(given)}
     calls = []
     for name, given, *error in program.calls:
@@ -79,7 +79,7 @@ def recorded(program: Program) -> list[Call]:
 
 
 def _results(f: aot.Function, given: Mapping[str, Any]) -> Any:
-    """The reference's results, under the names that they have in a library."""
+    """The results of the reference, by their names in a library."""
     results = f.reference(**given)
     return dict(zip(f.results, results.values(), strict=False)) if isinstance(results, dict) else results
 
@@ -91,7 +91,7 @@ def _parts(given: Any) -> Sequence[aot.Function]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Compile the libraries of this release and record their calls."""
     parser = argparse.ArgumentParser(prog="python -m tools.stored_libraries", description=__doc__.splitlines()[0])
     parser.add_argument("--replace", action="store_true", help="replace the libraries of this version")
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]

@@ -191,7 +191,7 @@ def _compare(where: str, found: Any, expected: Any) -> None:
 
 
 def main(folders: list[str]) -> None:
-    """Repeat the calls of releases whose folders are given."""
+    """Repeat the calls of the releases in the given folders."""
     for stored in [one for folder in folders for one in read_release(Path(folder))]:
         if stored.platform == here():
             repeat(aotensor_runtime.Library(stored.data), stored.calls)

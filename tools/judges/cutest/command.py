@@ -25,7 +25,7 @@ def verdict(found: dict[str, Any]) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the problems that are asked for; 1 if one is wrong."""
+    """Run the selected problems; returns 1 if one is wrong."""
     missing = [name for name in ("jax", "sif2jax") if importlib.util.find_spec(name) is None]
     if missing:
         raise SystemExit(f"there is no {', '.join(missing)}: pip install jax sif2jax")
@@ -53,7 +53,7 @@ def _exists(path: Path | None) -> bool:
 
 
 def _chosen(options: argparse.Namespace) -> list[str]:
-    """Names of problems; a smaller sample is the beginning of a larger one."""
+    """Names of the selected problems; a smaller sample is a prefix of a larger one."""
     if options.problems:
         return sorted(options.problems.split(","))
     import sif2jax

@@ -1,4 +1,4 @@
-"""docs/judges/cutest.md: a row for each problem, and medians by size."""
+"""The page docs/judges/cutest.md: a row for each problem, and medians by size."""
 
 from __future__ import annotations
 

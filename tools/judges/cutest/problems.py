@@ -1,4 +1,4 @@
-"""Problems of sif2jax by name, without the others: a whole import makes all 849 of them and takes half a minute."""
+"""Load single problems of sif2jax by name; importing the package creates all 849 of them, which takes half a minute."""
 
 from __future__ import annotations
 

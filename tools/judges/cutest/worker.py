@@ -49,7 +49,7 @@ def program_of(problem: Any) -> Callable[[Any], tuple[Any, Any]]:
 
 
 def points_of(problem: Any) -> list[Numbers]:
-    """The start and two random points near it; what would be outside of its bounds stays at the start."""
+    """The start and two random points near it; elements that would violate their bounds stay at the start."""
     start = np.asarray(problem.y0, "float64")
     lower, upper = getattr(problem, "bounds", None) or (-np.inf, np.inf)
     points, rng = [start], np.random.default_rng(0)
@@ -60,7 +60,9 @@ def points_of(problem: Any) -> list[Numbers]:
 
 
 def difference(found: Any, wanted: Any) -> float:
-    """The largest difference where JAX's number is finite, relative to the largest element; inf where ours is not."""
+    """The largest difference over elements that are finite in JAX, relative to the largest element; inf if one of ours
+    is not finite.
+    """
     found, wanted = np.asarray(found, float).ravel(), np.asarray(wanted, float).ravel()
     known = np.isfinite(wanted)
     if not known.any():
@@ -71,7 +73,7 @@ def difference(found: Any, wanted: Any) -> float:
 
 
 class Ours:
-    """The problem as an NLP of ours, and the value and gradient of its Lagrangian."""
+    """The problem as an `aotensor.nlp`, and the value and gradient of its Lagrangian."""
 
     def __init__(self, program: Callable[..., Any], n: int, m: int) -> None:
         start = process_time()
@@ -104,7 +106,7 @@ def _loaded(function: aot.Function) -> Any:
 
 
 def measured(problem: Any) -> dict[str, Any]:
-    """Everything about a problem.   Raises: AotensorError where it is refused"""
+    """Measure a problem.   Raises: AotensorError if it is refused"""
     start = np.asarray(problem.y0, "float64")
     program = program_of(problem)
     m = jax.eval_shape(program, start)[1].shape[0]

@@ -1,1 +1,1 @@
-"""Models inside packages of PyPI, as they are shipped, beside onnxruntime."""
+"""Compare models shipped in PyPI packages with onnxruntime."""

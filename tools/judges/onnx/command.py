@@ -29,7 +29,7 @@ def verdict(found: dict[str, Any]) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the models that are asked for; 1 if one is wrong."""
+    """Run the selected models; returns 1 if one is wrong."""
     missing = [name for name in ("onnx", "onnxruntime") if importlib.util.find_spec(name) is None]
     if missing:
         raise SystemExit(f"there is no {', '.join(missing)}: pip install onnx onnxruntime")

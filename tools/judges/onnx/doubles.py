@@ -1,4 +1,4 @@
-"""A model of float32 as one of float64, whose differences are exact enough to check gradients by them."""
+"""Convert a float32 model to float64, so that finite differences are accurate enough to check gradients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _SCALES = {"Resize": (2,), "Upsample": (1,)}
 
 
 def doubled(model: Any) -> Any:
-    """The same nodes on float64: tensors, declared types and the dtypes that Cast and its kin name."""
+    """The model with float64 in place of float32: in tensors, declared types, and dtype attributes of Cast and the
+    like.
+    """
     found = onnx.ModelProto()
     found.CopyFrom(model)
     _double_graph(found.graph)

@@ -1,4 +1,4 @@
-"""The models: package, file in its wheel, and inputs of the shapes that the package uses."""
+"""The list of models: package, file in its wheel, and inputs with the shapes that the package uses."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _image(rng: Generator, shape: tuple[int, ...]) -> Numbers:
 
 
 def _sound(rng: Generator, shape: tuple[int, ...]) -> Numbers:
-    """A tone that rises, with noise, of 16 kHz.   the last axis longer than 1 is time"""
+    """A rising tone with noise, sampled at 16 kHz.   the last axis longer than 1 is time"""
     n = max(shape)
     t = np.arange(n) / 16000
     wave = 0.3 * np.sin(2 * np.pi * (220 * t + 200 * t**2)) + 0.1 * rng.normal(size=n)

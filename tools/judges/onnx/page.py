@@ -1,4 +1,4 @@
-"""docs/judges/onnx.md: a row for each model, with what was refused and why."""
+"""The page docs/judges/onnx.md: a row for each model, with refusals and their reasons."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def session_of(model: Path, threads: int) -> Any:
 
 
 def caller(session: Any, inputs: Arrays) -> Callable[[], Any]:
-    """A call on bound buffers; by names where the model declares other ranks of outputs than it has."""
+    """A call on bound buffers, or by names if the model's outputs have other ranks than declared."""
     binding = session.io_binding()
     for name, x in inputs.items():
         binding.bind_cpu_input(name, np.ascontiguousarray(x))
@@ -77,7 +77,7 @@ def difference(found: Any, wanted: Any) -> float:
 
 
 class Measured:
-    """What is found about a model.   facts: by name"""
+    """The measurements of a model. facts: results by name"""
 
     def __init__(self, model: Shipped, wheel: Path, folder: Path) -> None:
         self.model, self.facts = model, dict[str, Any]()
@@ -90,7 +90,7 @@ class Measured:
         self.inputs += [{name: np.ascontiguousarray(x) for name, x in inputs.items()} for inputs in real]
 
     def imported(self, **options: Any) -> aot.Function:
-        """The Function of the file; with the extents of the inputs where it is refused without.
+        """The Function of the file, imported with fixed extents of the inputs if it is refused with dynamic ones.
 
         Raises: AotensorError where both are
         """
@@ -163,7 +163,7 @@ class Measured:
         facts["gradient2"] = shortest(library.bind(num_threads=2, **known), TIMING)
 
     def _slope_name(self) -> str:
-        """The first input of floats, else the largest initializer of them."""
+        """The first floating-point input, else the largest floating-point initializer."""
         for name, x in self.inputs[0].items():
             if x.dtype.kind == "f":
                 return name
@@ -211,7 +211,7 @@ class Measured:
 
 
 def gradient_of(function: aot.Function, weights: Any, position: int | None) -> aot.Function:
-    """A weighted sum of the first output, and its gradient by an input, or by the shared variable."""
+    """A weighted sum of the first output, and its gradient with respect to an input or the shared variable."""
     loss = (next(iter(function.outputs.values())) * weights).sum()
     [x] = function.shared if position is None else [function.inputs[position]]
     outputs = {"loss": loss, "slope": aot.grad(loss, x)}
@@ -223,13 +223,13 @@ def _relative(found: float, wanted: float) -> float:
 
 
 def _told(error: BaseException) -> str:
-    """The first lines of an error, in one."""
+    """The first lines of an error, joined to one."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip() and not line.startswith("hint")]
     return f"{type(error).__name__}: {'; '.join(lines[:3])}"[:400]
 
 
 def main(name: str, folder: str, part: str) -> None:
-    """Print what is found about a model, or {"failed": why}.   part: values or gradient"""
+    """Print the measurements of a model, or {"failed": reason}.   part: values or gradient"""
     [model] = [model for model in MODELS if model.name == name]
     wheel = wheel_of(Path(folder), model.package)
     assert wheel is not None

@@ -1,1 +1,1 @@
-"""Models of posteriordb as log densities, beside the gradients that CmdStan computes of them."""
+"""Models of posteriordb as log densities, compared with gradients that CmdStan computed."""

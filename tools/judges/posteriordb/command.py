@@ -1,4 +1,4 @@
-"""Run models, compare them with what is recorded and with stanli, and write the page."""
+"""Run models, compare them with CmdStan's recorded numbers and with stanli, and write the page."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ class Row:
 
     @property
     def close(self) -> float:
-        """How much may differ."""
+        """The tolerance of the model."""
         return LOOSE[self.name].close if self.name in LOOSE else CLOSE
 
     @property
     def is_wrong(self) -> bool:
-        """Is a number farther away than allowed?   A nan is."""
+        """Does a number exceed its tolerance, or is it nan?"""
         found = [x for x in (self.error, self.drift, self.change) if x is not None]
         return any(not x <= self.close for x in found)
 
     @property
     def failed(self) -> str:
-        """Why there is no result of ours, or ""."""
+        """The reason why aotensor has no result; "" if it has one."""
         return str(self.ours.get("failed", ""))
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the models that are asked for; 1 if one is wrong or fails."""
+    """Run the selected models; returns 1 if one is wrong or fails."""
     known = recorded(options.data)
     chosen = [name for name in options.models.split(",") if name] or [name for kind in KINDS.values() for name in kind]
     missing = [name for name in chosen if name not in known or not any(name in kind for kind in KINDS.values())]

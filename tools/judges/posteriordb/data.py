@@ -37,7 +37,7 @@ class Recorded:
 
 
 def recorded(folder: Path) -> dict[str, Recorded]:
-    """What is recorded of each model of posteriordb, by its name."""
+    """CmdStan's recorded results by name of the model."""
     with gzip.open(folder / "stanli" / "corpus-refs.json.gz", "rt", encoding="utf-8") as file:
         found = json.load(file)
     made = {}

@@ -1,4 +1,4 @@
-"""Log densities, summed over all elements, without terms that depend on constants only, as Stan's `~` has them.
+"""Log densities, summed over all elements, without terms that depend on constants only, as in Stan's `~` statements.
 
 x, and the parameters behind it, broadcast against each other. Parameters that are numbers, not symbols, are constants.
 """

@@ -28,7 +28,7 @@ from aotensor.graph.variable import Variable
 
 
 def log_normal_density(x: Any, mean: Any, deviation: Any) -> Variable:
-    """Of each element of x, with its constant."""
+    """The normal log density of each element of x, with its constant."""
     return -0.5 * ((x - mean) / deviation) ** 2 - at.log(deviation) - 0.5 * np.log(2 * np.pi)
 
 
@@ -74,13 +74,13 @@ def rate(d: Any, p: Parameters, k: tuple[str, ...], n: tuple[str, ...], count: i
 
 
 def one_of_two_rates(d: Any, p: Parameters) -> Variable:
-    """A rate of a count, and a prior that nothing is observed of."""
+    """The rate of one count, and a second rate without observations."""
     theta, free = p.between(0.0, 1.0), p.between(0.0, 1.0)
     return binomial(float(d.k), float(d.n), theta) + beta(free, 1.0, 1.0)
 
 
 def survey(d: Any, p: Parameters) -> Variable:
-    """Returned surveys of which nobody knows how many were sent."""
+    """Counts of returned surveys, with an unknown number of sent ones."""
     theta = p.between(0.0, 1.0)
     sent = np.arange(d.k.max(), d.nmax + 1.0)
     ways = at.gammaln(sent[:, None] + 1) - at.gammaln(sent[:, None] - d.k + 1) - at.gammaln(d.k + 1.0)
@@ -89,13 +89,15 @@ def survey(d: Any, p: Parameters) -> Variable:
 
 
 def _captured(seen: Any, omega: Variable, each: Variable) -> Variable:
-    """Animals of an augmented data set. seen: whether at all; each: log probability of an animal's history, if there"""
+    """The log density of captures of animals in an augmented data set. seen: whether an animal was captured; each: log
+    probability of an animal's history, if there
+    """
     there = at.log(omega) + each
     return at.switch(seen, there, at.logaddexp(there, at.log1p(-omega))).sum()
 
 
 def recapture(d: Any, p: Parameters, kind: str) -> Variable:
-    """Detection with one probability, one each occasion, or another after a capture."""
+    """Capture-recapture with one detection probability, one per occasion, or another one after a capture."""
     omega = p.between(0.0, 1.0)
     if kind == "behaviour":
         first, again = p.between(0.0, 1.0), p.between(0.0, 1.0)
@@ -124,7 +126,7 @@ def recapture_logit(d: Any, p: Parameters, kind: str) -> Variable:
 
 
 def occupancy(d: Any, p: Parameters) -> Variable:
-    """Which of many species there are at sites, and which are detected."""
+    """Occupancy of sites by many species, with imperfect detection."""
     a, b, omega, rho = p.real(), p.real(), p.between(0.0, 1.0), p.between(-1.0, 1.0)
     sigma, u, v = p.positive(2), p.real(d.S), p.real(d.S)
     x, y, rest = u / sigma[0], v / sigma[1], 1 - rho**2
@@ -154,7 +156,7 @@ def dogs(d: Any, p: Parameters) -> Variable:
 
 
 def dogs_log(d: Any, p: Parameters) -> Variable:
-    """The same without an intercept."""
+    """Dogs that learn to escape: a log-linear model without an intercept."""
     b = p.real(2)
     shocks, escapes = _shocks(d)
     return uniform(b[0], -100.0, 0.0) + uniform(b[1], 0.0, 100.0) + bernoulli_logit(d.y, b[0] * escapes + b[1] * shocks)
@@ -168,7 +170,7 @@ def dogs_powers(d: Any, p: Parameters) -> Variable:
 
 
 def dogs_each(d: Any, p: Parameters) -> Variable:
-    """The same with factors of each dog, which are correlated."""
+    """Probabilities of shocks that fall by factors of each dog, which are correlated."""
     mu, sigma, factor, z = p.real(2), p.positive(2), p.correlation_factor(2), p.matrix(d.n_dogs, 2)
     factors = at.sigmoid(mu + z @ (sigma[:, None] * factor))
     shocks, escapes = _shocks(d)
@@ -199,7 +201,7 @@ def correlated_items(d: Any, p: Parameters) -> Variable:
 
 
 def law_school(d: Any, p: Parameters) -> Variable:
-    """The five items of an admission test."""
+    """Item response: the five items of the law school admission test."""
     a, theta, slope = p.real(d.T), p.real(d.N), p.positive()
     answers = np.repeat(d.response, np.diff(d.culm, prepend=0), axis=0)
     density = bernoulli_logit(answers, slope * theta[:, None] - a)

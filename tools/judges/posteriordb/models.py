@@ -26,7 +26,7 @@ CLOSE: Final = 1e-9
 
 @dataclass(frozen=True)
 class Loose:
-    """A model whose numbers cannot agree to CLOSE.   close: to what they agree; reason: why"""
+    """A model whose numbers cannot agree to within CLOSE. close: its tolerance; reason: why"""
 
     close: float
     reason: str

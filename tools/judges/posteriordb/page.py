@@ -1,4 +1,4 @@
-"""docs/judges/posteriordb.md: a row for each model."""
+"""The page docs/judges/posteriordb.md: a row for each model."""
 
 from __future__ import annotations
 

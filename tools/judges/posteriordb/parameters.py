@@ -1,4 +1,4 @@
-"""Parameters of a Stan program, taken one after the other from its vector of unconstrained values."""
+"""Parameters of a Stan program, read one after the other from its vector of unconstrained values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Parameters:
 
     @property
     def count(self) -> int:
-        """How many unconstrained values are taken."""
+        """The number of unconstrained values used so far."""
         return self._start
 
     def real(self, *shape: int) -> Variable:

@@ -97,7 +97,7 @@ def hidden_normal(d: Any, p: Parameters) -> Variable:
 
 
 def hidden_driven(d: Any, p: Parameters) -> Variable:
-    """States that inputs choose, with a regression in each."""
+    """A hidden Markov model whose transitions depend on inputs, with a regression per state."""
     start, w, b, sigma = p.simplex(d.K), p.real(d.K, d.M), p.real(d.K, d.M), p.positive(d.K)
     chosen = d.u @ w.T
     chosen = chosen - at.logsumexp(chosen, axis=1, keepdims=True)
