@@ -1,4 +1,4 @@
-"""Makes the pages under docs/cli from the help texts, those under docs/surface, and tables of targets.md, importers.md.
+"""Makes docs/cli from help texts, docs/surface, tables of targets.md, importers.md, ir.md, and the table of passes.
 
 python docs/build.py                        tests keep them equal
 python docs/build.py pictures [NAME ...]    runs examples for docs/gallery, which takes minutes
@@ -14,6 +14,7 @@ from typing import Final
 
 import click
 import importer_tables
+import pass_tables
 import surface_pages
 
 from aotensor.codegen.targets.support import table
@@ -55,6 +56,7 @@ def main() -> None:
     made = re.sub(f"{begin}.*?{end}", lambda _: begin + table() + end, text, flags=re.DOTALL)
     TARGETS.write_text(made, encoding="utf-8")
     importer_tables.write()
+    pass_tables.write()
 
 
 if __name__ == "__main__":

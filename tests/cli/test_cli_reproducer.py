@@ -62,7 +62,7 @@ def _broken(*_: object) -> None:
     [
         ("aotensor_cli.compile.Build", None, "internal error"),
         (
-            "aotensor.passes.pipeline.scalar_replacement",
+            "aotensor.passes.nest.scalar_replacement.functions_of",
             _broken,
             "pass scalar-replacement failed: AssertionError: a pass of ours",
         ),

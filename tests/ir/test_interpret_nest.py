@@ -18,9 +18,9 @@ from aotensor.ir.build import Program, build
 from aotensor.ir.context import parse_module
 from aotensor.ir.interpreter.interpret import interpret
 from aotensor.ir.nest.verify import verify_nests
-from aotensor.passes.pipeline import TENSOR_RECIPE, PassRunner, nest_recipe
+from aotensor.passes.pipeline import NEST, TENSOR_RECIPE, PassRunner, recipe
 
-RECIPE = nest_recipe(TINY)
+RECIPE = recipe(NEST, TINY)
 OPTIONAL = [step.name for step in RECIPE if step.name != "lower-to-nest"]
 SMALL: Mapping[str, int] = {"n": 5, "m": 4, "k": 3, "l": 3}
 MIXED = ["logistic", "two_layers", "sparse_products"]

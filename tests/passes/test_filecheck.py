@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from aotensor.ir.context import parse_module
-from aotensor.passes.pipeline import LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE, Pass, PassRunner, library_recipe
+from aotensor.passes.pipeline import LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE, PassRunner, library_recipe
+from aotensor.passes.registry import Pass
 
 FILES = sorted(Path(__file__).parent.glob("*.mlir"))
 VECTOR_BITS = 256

@@ -16,7 +16,7 @@ import aotensor_runtime
 from aotensor.driver.recipe import Options, lower, make_library, stage_text
 from aotensor.ir.build import Program, build
 from aotensor.ir.interpreter.interpret import interpret
-from aotensor.passes.pipeline import TENSOR_RECIPE, PassRunner, nest_recipe
+from aotensor.passes.pipeline import NEST, TENSOR_RECIPE, PassRunner, recipe
 
 SHAPES = ((0, 0), (0, 4), (1, 1), (2, 3), (3, 3), (4, 1), (5, 9), (8, 8), (17, 5), (40, 3))
 
@@ -96,7 +96,7 @@ def test_no_row_is_read_whose_place_another_one_has(name: str, shape: tuple[int,
     x = at.matrix("u", shape=("n", "m"))
     outputs = tuple((f"y{number}", y) for number, y in enumerate(PROGRAMS[name](x)))
     module, _ = build([Program("f", (("u", x),), outputs)])
-    PassRunner().run(module, [*TENSOR_RECIPE, *nest_recipe(TINY)])
+    PassRunner().run(module, [*TENSOR_RECIPE, *recipe(NEST, TINY)])
     assert "folded" in str(module)
     for found, expected in zip(interpret(module, "f", u), listed(f.reference(u)), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)

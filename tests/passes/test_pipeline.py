@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from functools import reduce
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +29,21 @@ from aotensor.driver.recipe import Options, lower
 from aotensor.errors import GraphTypeError, GraphValueError, InternalError
 from aotensor.graph.passes.pipeline import DEFAULT, Pipeline, pipeline_of
 from aotensor.graph.passes.run import GraphPass, run_passes
-from aotensor.graph.passes.steps import BY_NAME, OPTIMISATIONS, RENAMED, STEPS
+from aotensor.graph.passes.steps import BY_NAME, OPTIMISATIONS, RENAMED, STEPS, Step
 from aotensor.ir.build import Program, build
 from aotensor.ir.forms import NEST_FORM, Form
-from aotensor.passes.pipeline import LOOP_RECIPE, MATH_RECIPE, NEST_RECIPE, TENSOR_RECIPE, Pass, PassRunner
+from aotensor.passes.nest.fuse import fuse
+from aotensor.passes.pipeline import (
+    LOOP_RECIPE,
+    LOOPS,
+    MATH,
+    MATH_RECIPE,
+    NEST,
+    NEST_RECIPE,
+    TENSOR_RECIPE,
+    PassRunner,
+)
+from aotensor.passes.registry import Pass, declaration
 from aotensor.passes.target import Target
 from aotensor_runtime import load
 
@@ -45,6 +59,20 @@ def test_the_table_is_what_runs() -> None:
     assert set(OPTIMISATIONS) == set(PROGRAMS)
 
 
+def test_tables_follow_the_declarations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "docs")
+    tables = importlib.import_module("pass_tables")
+    for path, text in ((tables.TABLE, tables.table()), (tables.PAGE, tables.page())):
+        assert path.read_text(encoding="utf-8") == text, "run python docs/build.py"
+
+
+@pytest.mark.parametrize("step", [x for f in (*NEST, *LOOPS, *MATH) if (x := declaration(f).step).options])
+def test_options_override_the_facts_that_they_name(step: Step) -> None:
+    for name, option in step.options.items():
+        assert {*option.facts} <= {x.name for x in fields(Target)}
+        assert bool(option.facts) is (name.replace("-", "_") not in signature(fuse).parameters)
+
+
 def test_only_passes_are_left_out() -> None:
     names = passes_left_out(Machine.parse(), checks=True, allocates=False, scalar=True)
     assert names <= BY_NAME.keys()
@@ -52,7 +80,7 @@ def test_only_passes_are_left_out() -> None:
 
 def test_the_options_are_described() -> None:
     text = (Path(__file__).parents[2] / "docs/ir.md").read_text()
-    options = {(step.name, option): most for step in STEPS for option, (_, most) in step.options.items()}
+    options = {(step.name, option): kind.most for step in STEPS for option, kind in step.options.items()}
     described = re.findall(r"^\| `([\w-]+)\{([\w-]+)=N\}`", text, re.MULTILINE)
     assert sorted(described) == sorted(options)
     for (name, option), most in options.items():

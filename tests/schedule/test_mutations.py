@@ -21,7 +21,7 @@ from aotensor.ir.build import Program, build
 from aotensor.ir.context import parse_module
 from aotensor.ir.interpreter.interpret import interpret
 from aotensor.ir.text import text_of
-from aotensor.passes.pipeline import TENSOR_RECIPE, PassRunner, nest_recipe
+from aotensor.passes.pipeline import NEST, TENSOR_RECIPE, PassRunner, recipe
 from aotensor.passes.schedule import accept as acceptance
 from aotensor.passes.schedule.accept import accept
 
@@ -35,7 +35,7 @@ BEYOND = {"static_small", "exponentials"}
 def own_nest(name: str) -> tuple[Program, str]:
     program = CORPUS[name]()
     module, _ = build([program])
-    PassRunner().run(module, (*TENSOR_RECIPE, *nest_recipe(TINY)))
+    PassRunner().run(module, (*TENSOR_RECIPE, *recipe(NEST, TINY)))
     return program, text_of(module)
 
 
@@ -97,7 +97,7 @@ def test_a_nest_without_a_pass_is_a_schedule(name: str, left_out: str) -> None:
     """Chunks and their sums, blocks and their buffers, leave no trace in what a nest computes."""
     program = CORPUS[name]()
     module, _ = build([program])
-    steps = [step for step in nest_recipe(TINY) if step.name != left_out]
+    steps = [step for step in recipe(NEST, TINY) if step.name != left_out]
     PassRunner().run(module, (*TENSOR_RECIPE, *steps))
     _, text = own_nest(name)
     check(accept(parse_module(text), text_of(module), "other", TINY), program)

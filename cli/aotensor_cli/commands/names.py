@@ -37,11 +37,11 @@ KINDS: Final[tuple[str, ...]] = tuple(_alone("aotensor.codegen.targets.kinds").K
 INTERFACES: Final[tuple[str, ...]] = _alone("aotensor.api.interfaces.names").NAMES
 """Of other projects, which `aotensor compile --abi` adds."""
 
-_steps = _alone("aotensor.graph.passes.steps")
-PASSES: Final[tuple[str, ...]] = tuple(_steps.BY_NAME)
-RENAMED: Final[dict[str, str]] = _steps.RENAMED
+_rows = _alone("aotensor.graph.passes.table").ROWS
+PASSES: Final[tuple[str, ...]] = tuple(row[0] for row in _rows)
+RENAMED: Final[dict[str, str]] = {row[4]: row[0] for row in _rows if row[4]}
 """Old names of passes → new ones."""
-OPTIMISATIONS: Final[tuple[str, ...]] = _steps.OPTIMISATIONS
+OPTIMISATIONS: Final[tuple[str, ...]] = tuple(row[0] for row in _rows if not row[3])
 """The passes that can be left out."""
 
 _triples = _alone("aotensor.codegen.targets.triples")

@@ -8,19 +8,20 @@ two loops            →    one loop                merge-loops
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
 from aotensor.graph.expansion import expanded_once
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.pipeline import DEFAULT, Pipeline
-from aotensor.graph.passes.run import GraphPass, PassRecord, run_passes
+from aotensor.graph.passes.run import PassRecord, Rewrite, declared, graph_pass, run_passes
 from aotensor.graph.unify import unify
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.forward_shapes import forward_shapes
 from aotensor.ops.elementwise.fuse import fuse_elementwise
 from aotensor.ops.scan.rewrite.branches import sink_into_branches
-from aotensor.ops.scan.rewrite.checkpoint import Checkpoints
+from aotensor.ops.scan.rewrite.checkpoint import Checkpoints, checkpoint_loops
 from aotensor.ops.scan.rewrite.loops import has_loops, hoist_from_loops, sink_behind_loops
 from aotensor.ops.scan.rewrite.merge import merge_loops
 from aotensor.ops.scan.rewrite.prune import prune_loops
@@ -55,17 +56,21 @@ def passes_over(
         yield record, expanded
     chosen = [_BY_NAME[one.name] for one in pipeline.at("graph") if one.name != EXPAND.name]
     if not has_loops(expanded, stop):  # a pass right after itself would find nothing
-        chosen = [step for step, _ in groupby(step for step in chosen if step not in LOOP_PASSES)]
-    chosen = [GraphPass(step.name, checkpoints.rewrite) if step is CHECKPOINT else step for step in chosen]
+        chosen = [step for step, _ in groupby(step for step in chosen if not step.for_loops)]
+    chosen = [
+        replace(step, rewrite=checkpoints.rewrite) if step.rewrite is checkpoint_loops else step for step in chosen
+    ]
     yield from run_passes(expanded, stop, chosen)
 
 
+@graph_pass("expand", topic="arithmetic", needed="ops that are made of others, and sparse matrices, end there")
 def expand_composites(
     outputs: Sequence[Variable], stop: Collection[Variable], is_wanted: Callable[[Apply], bool] = lambda node: True
 ) -> list[Variable]:
-    """Replace composite ops that `is_wanted` selects by their expansions (`Op.expand`), repeatedly.
+    """Replaces ops that are defined by other ops, step by step; before each step it applies the sparse rewrites
+    (`sparse/rewrites.py`): sampled products, no dense copies of sparse matrices.
 
-    Before each expansion `rewrite_sparse` runs, while ops on sparse matrices are still whole.
+    is_wanted: is this op replaced by its expansion (`Op.expand`)?
     """
     found, is_changed = list(outputs), True
     while is_changed:
@@ -73,29 +78,11 @@ def expand_composites(
     return found
 
 
-EXPAND: Final = GraphPass("expand", expand_composites)
-CHECKPOINT: Final = GraphPass("checkpoint-loops", Checkpoints().rewrite)
-"""It leaves all loops as they are without a bound of memory."""
-LOOP_PASSES: Final = (
-    CHECKPOINT,
-    GraphPass("merge-loops", merge_loops),
-    GraphPass("dce", prune_loops),
-    GraphPass("licm", hoist_from_loops),
-    GraphPass("sink", sink_behind_loops),
-    GraphPass("join-windows", tidy),
-    GraphPass("sink-into-branches", sink_into_branches),
-)
-"""Passes about loops and branches."""
-_BY_NAME: Final = {
-    step.name: step
-    for step in (
-        EXPAND,
-        *LOOP_PASSES,
-        GraphPass("stable-forms", use_stable_forms),
-        GraphPass("cse", unify),
-        GraphPass("forward-shapes", forward_shapes),
-        GraphPass("fuse-elementwise", fuse_elementwise, bodies_first=True),
-    )
-}
-GRAPH_RECIPE: Final = tuple(_BY_NAME[one.name] for one in DEFAULT.at("graph"))
-"""Passes over a graph with loops, in order."""
+GRAPH: Final[tuple[Rewrite, ...]] = (
+    expand_composites, use_stable_forms, unify, merge_loops, prune_loops, checkpoint_loops, hoist_from_loops,
+    sink_behind_loops, hoist_from_loops, tidy, unify, prune_loops, sink_into_branches, forward_shapes, fuse_elementwise,
+)  # fmt: skip
+"""The passes over a graph with loops, in order."""
+GRAPH_RECIPE: Final = tuple(declared(rewrite)[1] for rewrite in GRAPH)
+_BY_NAME: Final = {step.name: step for step in GRAPH_RECIPE}
+EXPAND: Final = _BY_NAME["expand"]

@@ -47,14 +47,7 @@ from aotensor.ir.location import Locations
 from aotensor.ir.tensor_builder import FP_POLICIES
 from aotensor.ir.text import elided, text_of
 from aotensor.passes.checking.recipe import with_bounds_check, with_poison
-from aotensor.passes.pipeline import (
-    TENSOR_RECIPE,
-    PassRunner,
-    chosen_passes,
-    loop_recipe,
-    math_recipe,
-    nest_recipe,
-)
+from aotensor.passes.pipeline import LOOPS, MATH, NEST, TENSOR, PassRunner, recipe
 from aotensor.passes.remark_texts import worded
 from aotensor.passes.report.bounds import refuse_heap, workspace_bound
 from aotensor.passes.schedule.accept import accept
@@ -221,18 +214,18 @@ def lower(
     if options.verify:
         runner.check(module, TENSOR_FORM, "build")
     _keep_text(result, "tensor", texts)
-    runner.run(module, chosen_passes(TENSOR_RECIPE, pipeline))
-    _keep_text(result, "tensor-opt", texts)
     facts = options.facts or machine.facts
+    runner.run(module, recipe(TENSOR, facts, pipeline))
+    _keep_text(result, "tensor-opt", texts)
     left_out = passes_left_out(machine, options.check, options.allocates, options.scalar)
-    runner.run(module, [step for step in nest_recipe(facts, pipeline) if step.name not in left_out])
+    runner.run(module, [step for step in recipe(NEST, facts, pipeline) if step.name not in left_out])
     if schedule is not None:
         module = result.module = accept(module, schedule.text, schedule.name, facts)
         runner.write("schedule", "mlir", lambda: str(module) + "\n")
         if runner.verify:
             runner.check(module, NEST_FORM, "schedule")
     _keep_text(result, "nest", texts)
-    to_loops = loop_recipe(facts, pipeline)
+    to_loops = recipe(LOOPS, facts, pipeline)
     if options.check:
         to_loops = tuple(with_poison(to_loops, {f.name: len(f.flat.results) for f in functions}))
     runner.run(module, to_loops)
@@ -242,8 +235,8 @@ def lower(
         result.built, guard = with_bounds_check(result.built)
         runner.run(module, [guard])
     _keep_text(result, "loops", texts)
-    recipe = math_recipe(math_facts(machine, options.fp, options.scalar), pipeline)
-    runner.run(module, [step for step in recipe if step.name not in left_out])
+    math = recipe(MATH, math_facts(machine, options.fp, options.scalar), pipeline)
+    runner.run(module, [step for step in math if step.name not in left_out])
     return result
 
 

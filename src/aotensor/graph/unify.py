@@ -6,12 +6,14 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied
+from aotensor.graph.passes.run import graph_pass
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import leaves, toposort
 
 
+@graph_pass("cse", topic="arithmetic", is_free=True)
 def unify(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The same graph with equal ops on equal inputs, and equal constants, merged."""
+    """Common subexpression elimination."""
     known: dict[Variable, Variable] = {}
     seen: dict[Hashable, Sequence[Variable]] = {}
     for x in leaves(outputs, stop=stop):

@@ -26,14 +26,19 @@ from aotensor.ir.dialect import LapackOp
 from aotensor.ir.types import DTYPE_OF_FLOAT, index
 from aotensor.ir.upstream import walk
 from aotensor.passes.lapack.unused_results import drop_unused_results
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 
 _LARGEST_POWER: Final[Mapping[Attribute, int]] = {kind: -DTYPES[name].exponent for kind, name in DTYPE_OF_FLOAT.items()}
 """k such that 2^k and 2^−k are normal numbers."""
 
 
+@ir_pass("canonicalize", level="tensor", topic="arithmetic")
 def canonicalize(module: ModuleOp) -> None:
-    """Fold copies and trivial arithmetic, then erase dead operations, in every function."""
+    """Folds transposes, broadcasts, new axes and fills into index maps or scalars of their readers; removes
+    identities; division by a power of two becomes multiplication; unused factorisation outputs are dropped; hoists
+    loop-invariant scalars; removes dead operations.
+    """
     for function in functions_of(module):
         for inner in list(walk(function)):
             _fold_arithmetic(inner)

@@ -19,6 +19,7 @@ from aotensor.core.dtypes import DTYPES
 from aotensor.ir.types import DTYPE_OF_FLOAT
 from aotensor.ir.upstream import walk
 from aotensor.passes.exponentials import EXPANDED, PREFIX, Family, family_of, function_of
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 from aotensor.passes.scalar_math.table import define
 from aotensor.passes.target import Target
@@ -26,8 +27,12 @@ from aotensor.passes.target import Target
 _PLAIN: Final = Target()
 
 
+@ir_pass("expand-math", level="loops", topic="arithmetic", needed="elementary functions get their bodies there")
 def expand_math(module: ModuleOp, target: Target = _PLAIN) -> None:
-    """Replace math operations by calls of `@aot.*` functions, and define all functions that are called.
+    """Replaces each elementary function by a call of a straight-line function at the end of the module; LLVM
+    inlines it and vectorizes the loop. Functions with parameters (`gammainc`, `jv`, …) have loops and branches
+    (`scf`) and are called (`aot.apart`). Sigmoid shares softplus's exponential of the same number. Exponentials of
+    float64 use a table in registers where the target has one.
 
     Definitions are appended to the module, in order of their first call. A declaration is replaced by its definition,
     or erased if no call is left: earlier passes drop values whose extents alone are used. sqrt, floor, ceil, trunc,

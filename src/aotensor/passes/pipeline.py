@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, VectorType
@@ -17,7 +17,7 @@ from aotensor.errors import AotensorError, InternalError
 from aotensor.graph.passes.pipeline import DEFAULT, Pipeline
 from aotensor.graph.passes.remarks import Notes, listening, running
 from aotensor.graph.passes.run import PassRecord
-from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM, Form
+from aotensor.ir.forms import NEST_FORM, Form
 from aotensor.ir.nest.verify import verify_nests
 from aotensor.ir.text import text_of
 from aotensor.ir.upstream import walk
@@ -51,6 +51,7 @@ from aotensor.passes.outlining.outline_math import outline_math
 from aotensor.passes.plan_memory import plan_memory
 from aotensor.passes.products.factor_sums import factor_sums
 from aotensor.passes.products.transpose_small_operands import transpose_small_operands
+from aotensor.passes.registry import Pass, declaration
 from aotensor.passes.reuse_shape_results import reuse_shape_results
 from aotensor.passes.scans.tile_scan_batch import tile_scan_batch
 from aotensor.passes.scatter_to_reduction import scatter_to_reduction
@@ -64,153 +65,37 @@ from aotensor.passes.windows.inline_slices import inline_slices
 from aotensor.passes.windows.overlapped_tiling import overlapped_tiling
 from aotensor_runtime.systems.scratch import writes_to
 
-
-@dataclass(frozen=True)
-class Pass:
-    """A named transformation of a module, with the form that it requires and the form that it produces."""
-
-    name: str
-    run: Callable[[ModuleOp], None]
-    needs: Form
-    gives: Form
-
-
-TENSOR_RECIPE: Final = (
-    Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
-    Pass("value-numbering", value_numbering, TENSOR_FORM, TENSOR_FORM),
-    Pass("stabilize", stabilize, TENSOR_FORM, TENSOR_FORM),
-    Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
-    Pass("factor-sums", factor_sums, TENSOR_FORM, TENSOR_FORM),
-    Pass("inline-slices", inline_slices, TENSOR_FORM, TENSOR_FORM),
-    Pass("inline-producers", inline_producers, TENSOR_FORM, TENSOR_FORM),
-    Pass("scatter-to-reduction", scatter_to_reduction, TENSOR_FORM, TENSOR_FORM),
-    Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
-)
+TENSOR: Final = (
+    canonicalize, value_numbering, stabilize, canonicalize, factor_sums, inline_slices, inline_producers,
+    scatter_to_reduction, canonicalize,
+)  # fmt: skip
+NEST: Final = (
+    tile_scan_batch, transpose_small_operands, lower_to_nest, eliminate_copies, rematerialize, split_by_row,
+    interchange, fuse, scalar_replacement, strip_mine, tile_columns, assign_memory, coalesce, vectorize_rows,
+    unroll_and_jam, mark_independent, small_matrices, vectorize_known_trip_count, vectorize, overlapped_tiling,
+    parallelize, index_set_splitting, prefetch,
+)  # fmt: skip
+LOOPS: Final = (
+    reuse_shape_results, emit_loops, plan_memory, vectorizer_hints, outline_chunks, outline, merge_functions,
+)  # fmt: skip
+MATH: Final = (expand_math, outline_math)
+"""The passes of each level in order. Those of `MATH` define elementary functions, after all others."""
 
 
-_FACTS: Final = {
-    ("strip-mine", "elements"): ["block_elements"],
-    ("tile-columns", "prefetch-distance"): ["prefetch_distance"],
-    ("prefetch", "entries"): ["entries_ahead"],
-    ("unroll-and-jam", "by"): ["jam", "jam_products"],
-    ("vectorize", "interleave"): ["interleave", "interleave_plain"],
-    ("vectorizer-hints", "interleave"): ["interleave", "interleave_crowded"],
-    ("outline", "loops-together"): ["loops_together"],
-    ("outline-math", "operations"): ["inlined_operations", "inlined_in_module"],
-    ("small-matrices", "largest"): ["largest_generated"],
-    ("overlapped-tiling", "together"): ["sweeps_together"],
-    ("overlapped-tiling", "window"): ["window_rows"],
-    ("parallelize", "chunk-work"): ["chunk_work"],
-    ("parallelize", "most-chunks"): ["most_chunks"],
-}
-"""(pass, option) → the fields of `Target` that the option overrides."""
+def recipe(functions: Sequence[Callable[..., None]], target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
+    """The passes of a list that a pipeline contains, in the pipeline's order, with the options that it sets."""
+    options = {one.name: dict(one.options) for one in pipeline.passes}
+    bound = {pass_.name: pass_ for f in dict.fromkeys(functions) for pass_ in [declaration(f).bound(target, options)]}
+    return tuple(bound[one.name] for one in pipeline.passes if one.name in bound)
 
 
-def chosen_passes(passes: Sequence[Pass], pipeline: Pipeline) -> tuple[Pass, ...]:
-    """The passes that a pipeline contains, in the pipeline's order."""
-    by_name = {step.name: step for step in passes}
-    return tuple(by_name[one.name] for one in pipeline.passes if one.name in by_name)
-
-
-def _options(pipeline: Pipeline, name: str) -> dict[str, int]:
-    """The options that a pipeline sets for a pass."""
-    return dict(option for one in pipeline.passes if one.name == name for option in one.options)
-
-
-def _facts(target: Target, pipeline: Pipeline, name: str) -> Target:
-    """The target as a pass sees it: properties of the machine, overridden by the options of the pass."""
-    options = _options(pipeline, name).items()
-    facts: dict[str, Any] = {fact: value for key, value in options for fact in _FACTS[name, key]}
-    return replace(target, **facts)
-
-
-def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
-    """The passes from tensor level to nest level and the passes over nests: one optimisation each."""
-    fusing = _options(pipeline, "fuse")
-    most, reorders = fusing.get("max-statements"), bool(fusing.get("reorder", True))
-    block, tile, sums, jams, matrices, lanes, sweeps, chunks, ahead = (
-        _facts(target, pipeline, name)
-        for name in (
-            "strip-mine", "tile-columns", "vectorize-rows", "unroll-and-jam", "small-matrices", "vectorize",
-            "overlapped-tiling", "parallelize", "prefetch",
-        )
-    )  # fmt: skip
-    passes = (
-        Pass("tile-scan-batch", lambda module: tile_scan_batch(module, chunks), TENSOR_FORM, TENSOR_FORM),
-        Pass(
-            "transpose-small-operands",
-            lambda module: transpose_small_operands(module, target),
-            TENSOR_FORM,
-            TENSOR_FORM,
-        ),
-        Pass("lower-to-nest", lower_to_nest, TENSOR_FORM, NEST_FORM),
-        Pass("eliminate-copies", eliminate_copies, NEST_FORM, NEST_FORM),
-        Pass("rematerialize", rematerialize, NEST_FORM, NEST_FORM),
-        Pass("split-by-row", split_by_row, NEST_FORM, NEST_FORM),
-        Pass("interchange", interchange, NEST_FORM, NEST_FORM),
-        Pass("fuse", lambda module: fuse(module, most, reorders), NEST_FORM, NEST_FORM),
-        Pass("scalar-replacement", scalar_replacement, NEST_FORM, NEST_FORM),
-        Pass("strip-mine", lambda module: strip_mine(module, block), NEST_FORM, NEST_FORM),
-        Pass("tile-columns", lambda module: tile_columns(module, tile), NEST_FORM, NEST_FORM),
-        Pass("assign-memory", assign_memory, NEST_FORM, NEST_FORM),
-        Pass("coalesce", coalesce, NEST_FORM, NEST_FORM),
-        Pass("vectorize-rows", lambda module: vectorize_rows(module, sums), NEST_FORM, NEST_FORM),
-        Pass("unroll-and-jam", lambda module: unroll_and_jam(module, jams), NEST_FORM, NEST_FORM),
-        Pass("mark-independent", mark_independent, NEST_FORM, NEST_FORM),
-        Pass("small-matrices", lambda module: small_matrices(module, matrices), NEST_FORM, NEST_FORM),
-        Pass(
-            "vectorize-known-trip-count",
-            lambda module: vectorize_known_trip_count(module, target),
-            NEST_FORM,
-            NEST_FORM,
-        ),
-        Pass("vectorize", lambda module: vectorize(module, lanes), NEST_FORM, NEST_FORM),
-        Pass("overlapped-tiling", lambda module: overlapped_tiling(module, sweeps), NEST_FORM, NEST_FORM),
-        Pass("parallelize", lambda module: parallelize(module, chunks), NEST_FORM, NEST_FORM),
-        Pass("index-set-splitting", index_set_splitting, NEST_FORM, NEST_FORM),
-        Pass("prefetch", lambda module: prefetch(module, ahead), NEST_FORM, NEST_FORM),
-    )
-    return chosen_passes(passes, pipeline)
-
-
-def loop_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
-    """The passes from nest level to loop level."""
-    widths, loops = _facts(target, pipeline, "vectorizer-hints"), _facts(target, pipeline, "outline")
-    passes = (
-        Pass("reuse-shape-results", reuse_shape_results, NEST_FORM, NEST_FORM),
-        Pass("emit-loops", lambda module: emit_loops(module, target), NEST_FORM, LOOP_FORM),
-        Pass("plan-memory", plan_memory, LOOP_FORM, LOOP_FORM),
-        Pass("vectorizer-hints", lambda module: vectorizer_hints(module, widths), LOOP_FORM, LOOP_FORM),
-        Pass("outline-chunks", outline_chunks, LOOP_FORM, LOOP_FORM),
-        Pass("outline", lambda module: outline(module, loops), LOOP_FORM, LOOP_FORM),
-        Pass("merge-functions", merge_functions, LOOP_FORM, LOOP_FORM),
-    )
-    return chosen_passes(passes, pipeline)
-
-
-VECTOR_PASSES: Final = ("tile-columns", "vectorize-rows", "small-matrices", "vectorize-known-trip-count", "vectorize")
-"""Passes that vectorize loops."""
 _MOST: Final = Target()
-NEST_RECIPE: Final = nest_recipe(_MOST)
-LOOP_RECIPE: Final = loop_recipe(_MOST)
+TENSOR_RECIPE, NEST_RECIPE, LOOP_RECIPE, MATH_RECIPE = (recipe(level, _MOST) for level in (TENSOR, NEST, LOOPS, MATH))
 """The passes for a target with every feature."""
-
-
-EXPAND_MATH: Final = Pass("expand-math", expand_math, LOOP_FORM, LOOP_FORM)
+VECTOR_PASSES: Final = tuple(declaration(f).step.name for f in NEST if declaration(f).is_vectorizing)
+"""Passes that vectorize loops."""
+EXPAND_MATH: Final = declaration(expand_math).bound(_MOST, {})
 """For a target without lookup tables in registers."""
-
-
-def math_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
-    """The passes that define elementary functions, in the variants that suit a machine."""
-    calls = _facts(target, pipeline, "outline-math")
-    passes = (
-        replace(EXPAND_MATH, run=lambda module: expand_math(module, target)),
-        Pass("outline-math", lambda module: outline_math(module, calls), LOOP_FORM, LOOP_FORM),
-    )
-    return chosen_passes(passes, pipeline)
-
-
-MATH_RECIPE: Final = math_recipe(_MOST)
 
 
 def library_recipe(vector_bits: int, target: Target = _MOST) -> tuple[Pass, ...]:
@@ -225,10 +110,7 @@ def library_recipe(vector_bits: int, target: Target = _MOST) -> tuple[Pass, ...]
     def gemm(module: ModuleOp) -> None:
         add_gemm_kernels(module, vector_bits // 8, target)
 
-    return (
-        Pass("add-gemm-kernels", gemm, LOOP_FORM, LOOP_FORM),
-        EXPAND_MATH,
-    )
+    return replace(declaration(add_gemm_kernels).bound(target, {}), run=gemm), EXPAND_MATH
 
 
 Observer: TypeAlias = Callable[[str, ModuleOp, bool], None]

@@ -45,6 +45,7 @@ from aotensor.passes.dead_code import erase_dead
 from aotensor.passes.direct.lower import RESIZABLE
 from aotensor.passes.emit.shape_cache import NOT_FREED
 from aotensor.passes.formulas import follows_from_dims, hoist, slice_of
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 
 ALIGNMENT: Final = 64  # bytes: a cache line, which is also the widest vector
@@ -56,8 +57,13 @@ SCOPE: Final = "scope"
 LARGEST_WORKSPACE: Final = 1 << 62  # bytes
 
 
+@ir_pass(
+    "plan-memory", level="loops", topic="memory", needed="the entries of a library ask it for the size of the workspace"
+)
 def plan_memory(module: ModuleOp) -> None:
-    """Assign workspace offsets to the buffers of every `@f.kernel`; let `@f.extents` write the workspace size."""
+    """Gives every buffer an offset in one workspace, by lifetime; buffers of one size with disjoint lifetimes share
+    it. `@f.workspace_bytes` returns the total.
+    """
     functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
     for name, kernel in functions.items():
         if name.endswith(".kernel"):

@@ -20,8 +20,10 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue, Use
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import CumulateOp, NonzeroOp, SelectOp, SortOp
 from aotensor.ir.dialect_sparse import PatternOp
+from aotensor.ir.forms import NEST_FORM
 from aotensor.ir.nest.ops import STORAGE, DoOp, OverAttr
 from aotensor.passes.emit.shape_cache import CACHED, set_kept
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 
 _COSTLY = (PatternOp, NonzeroOp, SortOp, SelectOp, CumulateOp)
@@ -30,8 +32,11 @@ _NOT_COMPARED = {CACHED, STORAGE, "nest.cores"}
 """Attributes that are ignored in comparisons: they say how an operation runs."""
 
 
+@ir_pass("reuse-shape-results", level="loops", topic="memory", former="hand-over", needs=NEST_FORM, gives=NEST_FORM)
 def reuse_shape_results(module: ModuleOp) -> None:
-    """Mark results of `.extents` that the function computes too, in both, so that they are kept for the function."""
+    """Keeps values that `.extents` computes from arguments alone for the kernel (the number of entries of a sparse
+    product), instead of computing them twice.
+    """
     functions = {op.sym_name.data: op for op in functions_of(module)}
     for name, function in functions.items():
         extents = functions.get(f"{name}.extents")

@@ -26,6 +26,7 @@ from aotensor.ir.dialect import ScatterOp
 from aotensor.ir.dialect_sparse import SumAtOp
 from aotensor.ir.index_builder import generic, index_map
 from aotensor.ir.location import LocatedBuilder, builder_before, locate
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.windows.inline_slices import fill_of
 
@@ -36,8 +37,11 @@ _ALLOWS: Final = {
 """Reason why a scatter is not turned into a reduction → hint how to change that."""
 
 
+@ir_pass("scatter-to-reduction", level="tensor", topic="loops", former="sum-scatters")
 def scatter_to_reduction(module: ModuleOp) -> None:
-    """Turn scatter-adds of every function into reductions by index where possible."""
+    """Turns a scatter-add into zeros by one index vector (the gradient of `a[group]`) into a reduction by position,
+    whose loop can be fused.
+    """
     for function in functions_of(module):
         positions: dict[tuple[SSAValue, object], SSAValue] = {}
         for op in list(function.body.block.ops):

@@ -32,6 +32,7 @@ from aotensor.passes.dead_code import erase_dead
 from aotensor.passes.formula.logistic import logistic_product
 from aotensor.passes.formula.match import Formula
 from aotensor.passes.formula.terms import Reader, Term, constant_of, has_no_effect
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 
 _OCCASIONS: Final = (math.ExpOp, math.ExpM1Op, math.LogOp, math.Log1pOp, func.CallOp, arith.CmpfOp)
@@ -40,8 +41,11 @@ _OCCASIONS: Final = (math.ExpOp, math.ExpM1Op, math.LogOp, math.Log1pOp, func.Ca
 _LESS: Final = 4  # arith.cmpf's predicate number of `olt`
 
 
+@ir_pass("stabilize", level="tensor", topic="arithmetic")
 def stabilize(module: ModuleOp) -> None:
-    """Apply the rewrites in every function, in program order, so that later ones see the results of earlier ones."""
+    """Replaces formulas that overflow or cancel, also across ops: `log(1 + exp(x))` → softplus, `exp(x) - 1` →
+    expm1.
+    """
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and any(isinstance(op, _OCCASIONS) for op in walk(function)):
             scalars = Reader(None)

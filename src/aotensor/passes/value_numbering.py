@@ -23,6 +23,7 @@ from xdsl.rewriter import Rewriter
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import CheckOp, ReshapeOp
 from aotensor.passes.keys import parts_of
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 
 Key: TypeAlias = tuple[object, ...]
@@ -30,8 +31,9 @@ Key: TypeAlias = tuple[object, ...]
 _LIKE_NUMBERS = (tensor.DimOp, tensor.ExtractOp, tensor.EmptyOp, tensor.SplatOp, ReshapeOp, linalg.GenericOp)
 
 
+@ir_pass("value-numbering", level="tensor", topic="arithmetic")
 def value_numbering(module: ModuleOp) -> None:
-    """Merge equal loops and checks of every function."""
+    """Global value numbering of loops, and removal of redundant checks."""
     for function in functions_of(module):
         ops = list(function.body.block.ops)
         if sum(map(_is_shared, ops)) > 1 or sum(isinstance(op, CheckOp) for op in ops) > 1:

@@ -35,12 +35,14 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, ModuleO
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Block, Operation, SSAValue
 
+from aotensor.graph.passes.steps import Option
 from aotensor.ir.location import builder_before
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import f32, f64, i64
 from aotensor.ir.upstream import walk
 from aotensor.passes.nest.cores.chunks import CHUNKS
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import analysis, applied, missed
 from aotensor.passes.target import Target
 
@@ -51,8 +53,27 @@ _NEIGHBOURS: Final = 3
 _CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp, math.CopySignOp, math.SqrtOp)
 
 
+@ir_pass(
+    "vectorizer-hints",
+    level="loops",
+    topic="vectors",
+    former="hint-vectors",
+    options={
+        "interleave": Option(
+            1,
+            16,
+            "interleaved vectors in loops with long chains of elementary functions, a power of two from 1 to 16; "
+            "by default 4, in loops with more than 20 functions 2",
+            ("interleave", "interleave_crowded"),
+            is_power=True,
+        )
+    },
+)
 def vectorizer_hints(module: ModuleOp, target: Target) -> None:
-    """Set vectorization and unrolling hints on the loops of every kernel."""
+    """Sets vectorizer hints on innermost loops: interleaves four vectors where elementary functions have long
+    latency; float32 vectors with a float64 sum, with a masked remainder; vectors of 32 bytes where neighbours along
+    a row are read; limits LLVM's unrolling, and leaves short scatters scalar.
+    """
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and function.sym_name.data.endswith(".kernel"):
             _limit_unrolling(function.body.block)

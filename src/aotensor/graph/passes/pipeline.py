@@ -14,7 +14,8 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.passes.steps import BY_NAME, STEPS, Level, Step, unknown_pass
+from aotensor.graph.passes.steps import BY_NAME, STEPS, Step, unknown_pass
+from aotensor.graph.passes.table import ORDER, Level
 
 
 @dataclass(frozen=True)
@@ -29,22 +30,11 @@ class Chosen:
         return f"{self.name}{{{shown}}}" if shown else self.name
 
 
-_LOOPS: Final = ("cse", "merge-loops", "dce", "checkpoint-loops", "licm", "sink", "licm", "join-windows", "cse", "dce")
-_TENSOR: Final = (
-    "canonicalize", "value-numbering", "stabilize", "canonicalize", "factor-sums", "inline-slices", "inline-producers",
-    "scatter-to-reduction", "canonicalize",
-)  # fmt: skip
-_DEFAULT: Final = (
-    "expand", "stable-forms", *_LOOPS, "sink-into-branches", "forward-shapes", "fuse-elementwise", *_TENSOR,
-    *(step.name for step in STEPS if step.level in ("nest", "loops")),
-)  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Pipeline:
     """The passes in order; those for graph loops run only on graphs with loops."""
 
-    passes: tuple[Chosen, ...] = tuple(map(Chosen, _DEFAULT))
+    passes: tuple[Chosen, ...] = tuple(map(Chosen, ORDER))
 
     def __str__(self) -> str:
         return ",".join(map(str, self.passes))
@@ -126,8 +116,7 @@ def _options(step: Step, text: str) -> tuple[tuple[str, int], ...]:
         if name not in step.options:
             hint = _similar(name, step.options) if step.options else "it has none"
             raise GraphValueError(f"pass {step.name} has no option {name[:40]!r}", hint=hint)
-        least, most = step.options[name]
-        is_power = name in step.powers
+        least, most, *_, is_power = step.options[name]
         if not least <= value <= most or (is_power and value & (value - 1)):
             kind = "a power of two" if is_power else "a number"  # LLVM ignores other interleave counts
             raise GraphValueError(f"option {name} of pass {step.name} is {value}, not {kind} from {least} to {most}")

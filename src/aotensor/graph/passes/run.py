@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from aotensor.errors import InternalError
 from aotensor.graph.passes.remarks import running
+from aotensor.graph.passes.steps import Step, description_of
 from aotensor.graph.subgraph import all_nodes, subgraphs, with_bodies
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import toposort
@@ -18,6 +19,10 @@ Rewrite: TypeAlias = Callable[[Sequence[Variable], Collection[Variable]], list[V
 
 A pass walks without recursion, and by `made_at` gives new nodes the source line of the node that they replace.
 """
+
+
+F = TypeVar("F", bound=Rewrite)
+_DECLARED: Final[dict[Rewrite, tuple[Step, GraphPass]]] = {}
 
 
 @dataclass(frozen=True)
@@ -34,12 +39,14 @@ class PassRecord:
 class GraphPass:
     """A named rewrite. It sees one graph at a time, and then each body in it.
 
-    bodies_first: bodies are rewritten before the enclosing graph, for passes that create bodies themselves.
+    bodies_first: bodies are rewritten before the enclosing graph, for passes that create bodies themselves. for_loops:
+    it runs only on graphs with loops or branches.
     """
 
     name: str
     rewrite: Rewrite
     bodies_first: bool = False
+    for_loops: bool = False
 
     def run(self, outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
         """The outputs after the pass, with all bodies rewritten."""
@@ -50,6 +57,37 @@ class GraphPass:
 
     def _in_bodies(self, outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
         return with_bodies(outputs, stop, lambda body: self.run(body.outputs, body.inputs))
+
+
+def graph_pass(
+    name: str,
+    *,
+    topic: str,
+    reference: str = "",
+    needed: str = "",
+    former: str = "",
+    is_free: bool = False,
+    bodies_first: bool = False,
+    for_loops: bool = False,
+) -> Callable[[F], F]:
+    """Decorator of the function of a graph pass, which declares it.
+
+    The first paragraph of its docstring is the description in docs/ir.md. The arguments are those of `Step` and
+    `GraphPass`.
+    """
+
+    def register(rewrite: F) -> F:
+        described = description_of(rewrite)
+        step = Step(name, "graph", topic, needed, {}, is_free, former, described, reference)
+        _DECLARED[rewrite] = step, GraphPass(name, rewrite, bodies_first, for_loops)
+        return rewrite
+
+    return register
+
+
+def declared(rewrite: Rewrite) -> tuple[Step, GraphPass]:
+    """The declaration of a graph pass by its function: its entry in the table of passes, and the pass."""
+    return _DECLARED[rewrite]
 
 
 def run_passes(

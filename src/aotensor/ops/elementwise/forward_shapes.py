@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied
+from aotensor.graph.passes.run import graph_pass
 from aotensor.graph.site import made_at, written_as
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
@@ -28,8 +29,9 @@ _Source: TypeAlias = tuple[Variable, int] | None
 """An axis of a tensor, None for one of extent 1."""
 
 
+@graph_pass("forward-shapes", topic="arithmetic", former="resolve-extents")
 def forward_shapes(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The pass: the graph, with extents read from the earliest variables that provably have them."""
+    """Redirects shape queries on an elementwise result to its operands."""
     stop = set(stop)
     nodes = toposort(outputs, stop)
     if all(_shaped_like(node) is None for node in nodes):

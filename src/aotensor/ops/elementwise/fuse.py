@@ -22,6 +22,7 @@ from aotensor.core.types import Dim, dim_name
 from aotensor.graph.expression import expression_of
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import Size, applied, listener
+from aotensor.graph.passes.run import graph_pass
 from aotensor.graph.site import made_at, written_as
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
@@ -30,8 +31,11 @@ from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.fusion_group import Fused
 
 
+@graph_pass("fuse-elementwise", topic="loops", bodies_first=True)
 def fuse_elementwise(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The pass: the graph, with each group of elementwise ops as one `Fused` op."""
+    """Groups connected elementwise ops into one `fused` op with a body, so that the cost of later levels grows with
+    the loops of a program, not with its arithmetic.
+    """
     fusion = _Fusion(outputs, stop)
     groups = fusion.groups()
     return _rebuilt(outputs, fusion, groups) if groups else list(outputs)

@@ -20,7 +20,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.graph.op import Apply, Op, tracing
 from aotensor.graph.passes.remarks import applied
-from aotensor.graph.passes.run import GraphPass
+from aotensor.graph.passes.run import GraphPass, graph_pass
 from aotensor.graph.site import made_at, written_as
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
@@ -127,8 +127,11 @@ def _giving(op: Op, x: Variable, outputs: Sequence[Variable]) -> Apply:
     return made
 
 
+@graph_pass("stable-forms", topic="arithmetic", reference="decisions/0066-derivatives-are-of-stable-forms.md")
 def use_stable_forms(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The pass `stable-forms`: the graph, with stable forms that the pass `stabilize` does not produce."""
+    """Replaces formulas that overflow, underflow or cancel by stable functions: `log(sum(exp(x)))` →
+    `logsumexp(x)`, `exp(x)/sum(exp(x))` → softmax.
+    """
     nodes = toposort(outputs, stop=stop)
     readers = Counter(x for node in nodes for x in set(node.inputs))
     return _rewritten(outputs, nodes, Look(set(stop), is_value=True, readers=readers))

@@ -9,7 +9,7 @@ from aotensor.ir.build import BuiltFunction
 from aotensor.ir.forms import LOOP_FORM
 from aotensor.passes.checking.check_bounds import MESSAGE, check_bounds
 from aotensor.passes.checking.poison_buffers import poison_buffers
-from aotensor.passes.pipeline import Pass
+from aotensor.passes.registry import Pass
 
 
 def with_poison(passes: Sequence[Pass], outputs: Mapping[str, int]) -> list[Pass]:

@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Block, Region
 from xdsl.rewriter import InsertPoint
 
 from aotensor.ir.context import functions_of
+from aotensor.ir.forms import NEST_FORM
 from aotensor.ir.location import LocatedBuilder
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.scalar_builder import declare_special_functions
@@ -37,11 +38,13 @@ from aotensor.passes.emit.buffers import returned_values
 from aotensor.passes.emit.function import FunctionEmitter, Outside
 from aotensor.passes.emit.shape_cache import kept_count
 from aotensor.passes.nest.cores.chunks import write_chunks
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.target import Target
 
 
+@ir_pass("emit-loops", level="loops", topic="products", needed="code is made of loops", needs=NEST_FORM)
 def emit_loops(module: ModuleOp, target: Target) -> None:
-    """Replace every function at nest level by a function of loops; inline the bodies of loops and branches."""
+    """Lowers nests to loops, see above."""
     write_chunks(module)
     functions = functions_of(module)
     called = {op.sym_name.data: op for op in functions if op.sym_visibility is not None}

@@ -31,6 +31,7 @@ from aotensor.passes.gemm.position_product import PREFIX_AT, arguments_at, funct
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
 from aotensor.passes.gemm.tile_of_panels import define_tile
 from aotensor.passes.nest.work import quotient, rows_of_chunk
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.target import Target
 
 BLAS_PREFIX: Final = "aot_blas_gemm"
@@ -46,8 +47,9 @@ _FEW_PASSES: Final = 4  # sweeps over B in the last level cache that are faster 
 _LONGEST: Final = 1 << 20  # extents are clamped to this in a product of three, which then stays below 2⁶³
 
 
+@ir_pass("add-gemm-kernels", level="loops", topic="products")
 def add_gemm_kernels(module: ModuleOp, vector_bytes: int = 32, target: Target = _TYPICAL) -> None:
-    """Define every `@aot_gemm.*` that the module declares, with its helpers; declare `@aot_blas_gemm.*`.
+    """Adds bodies of `@aot_gemm.*` for the vector registers of the target, in the module of the products.
 
     The blocked kernel allocates and frees its panels itself, so this runs after plan-memory.
 

@@ -12,18 +12,36 @@ from __future__ import annotations
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import SSAValue
 
+from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import LapackOp
 from aotensor.ir.nest.ops import MATRICES
 from aotensor.ir.types import i64
 from aotensor.ir.upstream import walk
 from aotensor.passes.lapack.small.lower import RULES
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
 
+@ir_pass(
+    "small-matrices",
+    level="nest",
+    topic="products",
+    is_vectorizing=True,
+    options={
+        "largest": Option(
+            0,
+            64,
+            "most rows or columns of a matrix that is factorised without LAPACK, at most 64; 0 for none",
+            ("largest_generated",),
+        )
+    },
+)
 def small_matrices(module: ModuleOp, target: Target) -> None:
-    """Mark operations for generated code, with the number of matrices that they process at a time."""
+    """Marks Cholesky and LU factorisations, solves, inverses and determinants of small static matrices for
+    generated code, vectorized over the batch.
+    """
     for function in functions_of(module):
         for op in walk(function):
             if isinstance(op, LapackOp) and op.kind.data in RULES:

@@ -27,14 +27,16 @@ from aotensor.ir.dialect_sparse import PatternOp, ProductAtOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OutputAttr, OverAttr, OwnAttr, ProductOp, Storage, ValueOp
 from aotensor.ir.nest.tree import gathers, is_register, sole_writer, writers
 from aotensor.ir.upstream import walk
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 
 _MAKERS = (ValueOp, ProductOp, ProductAtOp, tensor.InsertSliceOp, ScatterOp, LapackOp, PatternOp, ScanOp, BranchOp)
 """Operations whose results own their memory: they are not views of other values, inputs or constants."""
 
 
+@ir_pass("assign-memory", level="nest", topic="memory")
 def assign_memory(module: ModuleOp) -> None:
-    """Assign output buffers and operands' memory to the values of every function."""
+    """Places results in the memory of outputs, and of operands after their last use."""
     for function in functions_of(module):
         _Assignment(function).run()
 

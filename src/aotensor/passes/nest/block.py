@@ -20,12 +20,14 @@ from xdsl.dialects import arith, func, math
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.location import builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.tree import copied_register, is_register
 from aotensor.ir.upstream import walk
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
@@ -33,8 +35,17 @@ LONG_SLICE: Final = 256  # assumed entries per slice: blocks of 16 slices
 _CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.CopySignOp)
 
 
+@ir_pass(
+    "strip-mine",
+    level="nest",
+    topic="loops",
+    former="block-rows",
+    options={"elements": Option(1, 1 << 20, "elements of a block of rows", ("block_elements",))},
+)
 def strip_mine(module: ModuleOp, target: Target) -> None:
-    """Strip-mine the outermost loops of every function where it pays."""
+    """Strip-mines a loop that mixes inner loops with elementary functions of single rows into phases over a block
+    of rows.
+    """
     for function in functions_of(module):
         for op in list(function.body.block.ops):
             if isinstance(op, ForOp) and op.is_whole and _is_mixed(op):

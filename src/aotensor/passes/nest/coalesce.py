@@ -23,11 +23,13 @@ from aotensor.ir.nest.loops import ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import is_register, known_extent
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 
 
+@ir_pass("coalesce", level="nest", topic="loops")
 def coalesce(module: ModuleOp) -> None:
-    """Coalesce perfect nests of every function, the outermost loops first."""
+    """Coalesces a perfect nest over contiguous memory into one loop."""
     for function in functions_of(module):
         _coalesce_in(function.body.block)
 

@@ -24,11 +24,15 @@ from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import gathers, known_extent, loops_around, perfect_nest, sole_writer, writers
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 
 
+@ir_pass("eliminate-copies", level="nest", topic="memory")
 def eliminate_copies(module: ModuleOp) -> None:
-    """Remove copies of whole values in every function."""
+    """Computes values that are only copied (stacked columns) in their destination; a copy of a copy reads the
+    original.
+    """
     for function in functions_of(module):
         for root in list(function.body.block.ops):
             if (copy := _copy_of(root)) is not None:

@@ -24,6 +24,7 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import CheckOp
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
@@ -40,6 +41,7 @@ from aotensor.ir.nest.tree import (
 )
 from aotensor.passes.nest.fusion.order import Item, is_scalar, items_of, operands_first, sunk_to_readers
 from aotensor.passes.nest.work import arithmetic_along
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, are_enabled, missed
 
 _PASSING: Final = 2
@@ -62,13 +64,27 @@ _ALLOWS: Final = {
 """Reason why a statement is not fused → hint how to change that; statements that need a complete value have no hint."""
 
 
-def fuse(module: ModuleOp, most: int | None = None, reorders: bool = True) -> None:
-    """Fuse the loops of every function.
+@ir_pass(
+    "fuse",
+    level="nest",
+    topic="loops",
+    reference="decisions/0002-fusion-is-a-loop-tree.md",
+    options={
+        "max-statements": Option(1, 1 << 20, "largest number of statements of a loop into which others are fused"),
+        "reorder": Option(
+            0, 1, "1, the default: statements may be reordered, so that more of them share loops; 0: program order"
+        ),
+    },
+)
+def fuse(module: ModuleOp, max_statements: int | None = None, reorder: int = 1) -> None:
+    """Fuses statements with loops of equal extent, if every value between them is complete, for one iteration,
+    before it is read, or if they read an operand along the same axis. A scatter is not fused with expensive
+    statements. A vector that a sweep over a matrix needs is computed before it, so that both sweeps are one.
 
-    most: limit of statements per loop, or None. reorders: may statements leave program order?
+    max_statements: of a loop, or None. reorder: may statements leave program order? 0 or 1
     """
     for function in functions_of(module):
-        _fuse_block(function.body.block, most, reorders)
+        _fuse_block(function.body.block, max_statements, bool(reorder))
 
 
 @dataclass(eq=False)

@@ -19,11 +19,13 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp
 from aotensor.ir.nest.tree import perfect_nest
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 
 
+@ir_pass("interchange", level="nest", topic="loops")
 def interchange(module: ModuleOp) -> None:
-    """Interchange the loops of every perfect nest that contains a single statement."""
+    """Interchanges the loops of a statement so that the innermost is contiguous."""
     for function in functions_of(module):
         for root in list(function.body.block.ops):
             if isinstance(root, LoopOp):

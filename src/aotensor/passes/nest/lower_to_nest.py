@@ -24,12 +24,14 @@ from xdsl.rewriter import Rewriter
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect_sparse import ExpandSlicesOp, ProductAtOp, SegmentSumOp, SumAtOp
 from aotensor.ir.extents import pin_rounding
+from aotensor.ir.forms import TENSOR_FORM
 from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.passes.nest.extents import ExtentKey, Extents, ExtentValues
 from aotensor.passes.products.contraction import is_library_product, matrix_product
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, are_enabled, missed
 from aotensor.passes.windows.assemblies import assemblies, position_of
 
@@ -37,8 +39,11 @@ LoopMaker: TypeAlias = Callable[[Sequence[SSAValue], Block], LoopOp]
 """(counters of the enclosing loops, body) → a loop"""
 
 
+@ir_pass("lower-to-nest", level="nest", topic="products", needed="loops are made of nests", needs=TENSOR_FORM)
 def lower_to_nest(module: ModuleOp) -> None:
-    """Lower every function from tensor level to nest level."""
+    """Turns every generic into a perfect nest around one statement, with a value for its result; large matrix
+    products become `nest.product`.
+    """
     for function in functions_of(module):
         _Lowering(function).run()
 

@@ -20,11 +20,13 @@ from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import axis_of, is_register
 from aotensor.ir.upstream import walk
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 
 
+@ir_pass("mark-independent", level="nest", topic="cores", former="mark-parallel")
 def mark_independent(module: ModuleOp) -> None:
-    """Mark the independent innermost loops of every function, and those that are likely to have a short trip count."""
+    """Marks innermost loops whose iterations are independent."""
     for function in functions_of(module):
         for loop in [op for op in walk(function) if isinstance(op, LoopOp)]:
             is_apart = is_parallel(loop)

@@ -19,16 +19,30 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp
 from aotensor.ir.upstream import walk
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
 
+@ir_pass(
+    "prefetch",
+    level="nest",
+    topic="memory",
+    reference="decisions/0048-streams-of-entries-are-fetched-ahead.md",
+    former="fetch-ahead",
+    options={
+        "entries": Option(
+            2, 1 << 20, "prefetch distance in stored entries of a compressed matrix, at least 2", ("entries_ahead",)
+        )
+    },
+)
 def prefetch(module: ModuleOp, target: Target) -> None:
-    """Mark the loops of every function that profit from prefetching."""
+    """Prefetches the operands of scatters by stored entry (transposed sparse products) some rows ahead."""
     for function in functions_of(module):
         for loop in [op for op in walk(function) if isinstance(op, EntriesOp)]:
             around, held = loop.parent_op(), list(loop.body.block.ops)

@@ -20,13 +20,15 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.tree import gathers, perfect_nest, sole_writer
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 
 _COPYING = (tensor.ExtractOp, YieldOp, arith.IndexCastOp, arith.ExtSIOp, arith.ConstantOp)
 
 
+@ir_pass("rematerialize", level="nest", topic="loops")
 def rematerialize(module: ModuleOp) -> None:
-    """Give each reader of copied rows a private copy, in every function."""
+    """Recomputes rows that are copied for each stored entry in each of their readers."""
     for function in functions_of(module):
         nests = {statement: op for op in function.body.block.ops if (statement := _statement(op)) is not None}
         for statement, root in nests.items():

@@ -26,11 +26,15 @@ from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import axis_of, gathers, loops_around, sole_writer, statements, writers
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 
 
+@ir_pass("scalar-replacement", level="nest", topic="memory", former="place-values")
 def scalar_replacement(module: ModuleOp) -> None:
-    """Replace values by registers, or by the smallest buffers possible, in every function."""
+    """Scalar replacement: a value that is complete where it is read becomes a register; others get memory for the
+    axes that their readers do not share.
+    """
     for function in functions_of(module):
         for value in [op for op in function.body.block.ops if isinstance(op, ValueOp)]:
             if found := writers(value.result):  # an empty or filled tensor has no writer

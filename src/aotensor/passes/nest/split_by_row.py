@@ -22,6 +22,7 @@ from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp
 from aotensor.ir.nest.tree import perfect_nest
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 
 
@@ -36,8 +37,11 @@ class _Nest:
     """Index of the nest, in the order of the function."""
 
 
+@ir_pass("split-by-row", level="nest", topic="loops", former="divide-slices")
 def split_by_row(module: ModuleOp) -> None:
-    """Split the loops over entries of every function by row; of several possible patterns, the first one is used."""
+    """Splits a loop over entries into loops over rows and their entries, where its producer or consumer is a
+    segment sum.
+    """
     for function in functions_of(module):
         _divide(function.body.block)
 

@@ -19,6 +19,7 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.location import builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp
@@ -26,6 +27,7 @@ from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp, YieldOp
 from aotensor.ir.nest.strides import is_contiguous, stride_along
 from aotensor.ir.nest.tree import is_register, known_number
 from aotensor.ir.upstream import walk
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
@@ -34,8 +36,21 @@ _ELEMENTWISE: Final = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, a
 _POSITIONS: Final = (arith.IndexCastOp, arith.ExtSIOp, arith.AddiOp, arith.MuliOp, arith.ConstantOp)
 
 
+@ir_pass(
+    "tile-columns",
+    level="nest",
+    topic="vectors",
+    is_vectorizing=True,
+    options={
+        "prefetch-distance": Option(
+            0, 1 << 20, "prefetch distance in stored entries; 0 disables prefetching", ("prefetch_distance",)
+        )
+    },
+)
 def tile_columns(module: ModuleOp, target: Target) -> None:
-    """Tile the sparse-dense products of every function over columns."""
+    """Tiles products of a sparse and a dense matrix over columns: a block of columns stays in vector registers for
+    all entries of a row, with a masked remainder.
+    """
     for function in functions_of(module):
         for loop in [op for op in walk(function) if isinstance(op, EntriesOp)]:
             columns = _columns(loop)

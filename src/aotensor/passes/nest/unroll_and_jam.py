@@ -19,11 +19,13 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, ModuleOp, Te
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import SSAValue
 
+from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.tree import axis_of, is_register, known_extent, loops_around
 from aotensor.ir.upstream import walk
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
@@ -38,8 +40,17 @@ _ALLOWS: Final = {
 """Reason why a loop is not jammed → hint how to change that."""
 
 
+@ir_pass(
+    "unroll-and-jam",
+    level="nest",
+    topic="loops",
+    former="jam",
+    options={"by": Option(2, 16, "iterations that advance together, 2 to 16", ("jam", "jam_products"))},
+)
 def unroll_and_jam(module: ModuleOp, target: Target) -> None:
-    """Jam the loops of every function where it pays."""
+    """Unroll-and-jam: eight iterations if the inner loops are terms of products, `y += a * x`, else four, share
+    their loads; also rows with inner nests of static extents, each with memory of its own.
+    """
     for function in functions_of(module):
         for loop in [op for op in walk(function) if isinstance(op, LoopOp) and _has_loops(op)]:
             count = _count(loop, target)

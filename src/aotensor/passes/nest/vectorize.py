@@ -16,6 +16,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float32Type, Float64Type, ModuleOp
 from xdsl.ir import Attribute, Operation
 
+from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
@@ -24,6 +25,7 @@ from aotensor.ir.nest.tree import is_register, known_extent
 from aotensor.ir.upstream import walk
 from aotensor.passes.exponentials import function_of
 from aotensor.passes.nest.vectorize_rows import adds
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 from aotensor.passes.scalar_math.table import is_straight
 from aotensor.passes.target import Target
@@ -37,8 +39,26 @@ PLAIN: Final = (
 )  # fmt: skip
 
 
+@ir_pass(
+    "vectorize",
+    level="nest",
+    topic="vectors",
+    is_vectorizing=True,
+    options={
+        "interleave": Option(
+            2,
+            16,
+            "interleaved vectors in loops with many operations, a power of two from 2 to 16; "
+            "by default 4 with elementary functions, else 2",
+            ("interleave", "interleave_plain"),
+            is_power=True,
+        )
+    },
+)
 def vectorize(module: ModuleOp, target: Target) -> None:
-    """Mark the loops of every function that are to be vectorized, if the target has masked loads and stores."""
+    """Vectorizes loops with long bodies itself, several vectors at a time with a masked remainder: LLVM would take
+    long. Elementary functions are called on vectors. On targets with masked vectors.
+    """
     if not target.has_masks:
         return
     for function in functions_of(module):

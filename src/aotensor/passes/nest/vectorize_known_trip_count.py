@@ -25,14 +25,18 @@ from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.tree import is_register, known_extent
 from aotensor.ir.upstream import walk
 from aotensor.passes.nest.vectorize import PLAIN, lane_type
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 from aotensor.passes.target import Target
 
 LARGEST_BODY: Final = 40  # operations, summed over the vectors, each of which repeats the body
 
 
+@ir_pass("vectorize-known-trip-count", level="nest", topic="vectors", former="short-vectors", is_vectorizing=True)
 def vectorize_known_trip_count(module: ModuleOp, target: Target) -> None:
-    """Vectorize the short innermost loops of every function."""
+    """Vectorizes inner loops with short static trip counts by one or two vectors, 10 = 8 + 2, unless LLVM
+    vectorizes the enclosing loop better.
+    """
     for function in functions_of(module):
         for loop in [op for op in walk(function) if isinstance(op, ForOp)]:
             around = loop.parent_op()

@@ -32,6 +32,7 @@ from aotensor.ir.nest.tree import is_register, known_extent
 from aotensor.ir.types import f64, i32, i64
 from aotensor.ir.upstream import walk
 from aotensor.passes.nest.unroll_and_jam import is_reassociable
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
@@ -40,8 +41,12 @@ _BILINEAR: Final = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.NegfOp)
 _CASTS: Final = (arith.ExtSIOp, arith.IndexCastOp)
 
 
+@ir_pass("vectorize-rows", level="nest", topic="vectors", former="row-vectors", is_vectorizing=True)
 def vectorize_rows(module: ModuleOp, target: Target) -> None:
-    """Mark the loops of every function to vectorize across slices, if the target has masked loads."""
+    """Vectorizes sums over the entries of short rows across rows, one row per lane, on targets with masked vectors.
+    Where gathers are slow, short rows of equal length use a scalar loop, and other short rows store their terms
+    first.
+    """
     if not target.has_masks:
         return
     rows = target.lanes(64)

@@ -17,11 +17,15 @@ from aotensor.ir.upstream import walk
 from aotensor.passes.keys import block_parts
 from aotensor.passes.outlining.outline import NO_ALIAS, OUTLINED
 from aotensor.passes.plan_memory import SCOPE
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 
 
+@ir_pass("merge-functions", level="loops", topic="code")
 def merge_functions(module: ModuleOp) -> None:
-    """Merge equal outlined functions of a module: keep the first one of each set."""
+    """Merges equal outlined functions, as layers of a network and terms of a sum give: each loop is compiled once.
+    Loops of different lines stay apart.
+    """
     equal: dict[object, list[func.FuncOp]] = {}
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and OUTLINED in function.attributes:

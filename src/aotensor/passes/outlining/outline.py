@@ -19,7 +19,9 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp, UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
+from aotensor.graph.passes.steps import Option
 from aotensor.ir.upstream import ParallelOp, walk
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
@@ -33,8 +35,20 @@ _REMADE: Final = (
 )  # fmt: skip
 
 
+@ir_pass(
+    "outline",
+    level="loops",
+    topic="code",
+    options={
+        "loops-together": Option(
+            0, 1 << 20, "outline the loops of kernels with more loops than this; 0: always", ("loops_together",)
+        )
+    },
+)
 def outline(module: ModuleOp, target: Target) -> None:
-    """Outline the loops of every kernel that has more than `target.loops_together` of them."""
+    """Outlines the loops of kernels with many loops into functions with `noalias` buffers: LLVM's time depends on
+    the size of a function.
+    """
     for kernel in [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]:
         stem = kernel.sym_name.data.removesuffix(".kernel")
         if stem == kernel.sym_name.data or kernel.is_declaration:

@@ -20,11 +20,13 @@ from aotensor.ir.upstream import ParallelOp, walk
 from aotensor.passes.emit.balance import BALANCED
 from aotensor.passes.outlining.outline import Outlining
 from aotensor.passes.plan_memory import LANE
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 
 
+@ir_pass("outline-chunks", level="loops", topic="code")
 def outline_chunks(module: ModuleOp) -> None:
-    """Outline the chunks of every `scf.parallel` of every kernel and every `.extents`."""
+    """Outlines the body of each `scf.parallel` into a function that threads call."""
     for kernel in [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]:
         stem, name = kernel.sym_name.data.removesuffix(".kernel"), kernel.sym_name.data
         if kernel.is_declaration or (stem == name and not name.endswith(".extents")):

@@ -22,16 +22,33 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, SymbolRefAttr, UnitAttr
 from xdsl.ir import Block
 
+from aotensor.graph.passes.steps import Option
 from aotensor.ir.upstream import walk
 from aotensor.passes.expand_math import add_definitions
 from aotensor.passes.exponentials import PREFIX
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 from aotensor.passes.scalar_math.table import CALLED, is_vector_symbol, outlined_symbol, vector_symbol
 from aotensor.passes.target import Target
 
 
+@ir_pass(
+    "outline-math",
+    level="loops",
+    topic="code",
+    options={
+        "operations": Option(
+            0,
+            1 << 30,
+            "call elementary functions if a block, or all loops together, has more operations than this; 0: always",
+            ("inlined_operations", "inlined_in_module"),
+        )
+    },
+)
 def outline_math(module: ModuleOp, target: Target) -> None:
-    """Outline the elementary functions of long blocks, and those of innermost loops if the module has many.
+    """Calls the elementary functions of a block instead of inlining them, if their bodies have more than 2000
+    operations outside of loops, or more than 10 000 in all innermost loops of a module: LLVM's time grows with the
+    square of a block. Loops call functions of vectors.
 
     `target.inlined_operations` and `target.inlined_in_module` are the limits of operations that LLVM is given at
     once.

@@ -27,11 +27,15 @@ from aotensor.ir.index_builder import dimension, generic, index_map
 from aotensor.ir.location import LocatedBuilder, builder_at_end, builder_before, locate
 from aotensor.passes.nest.extents import Extents, ExtentValues
 from aotensor.passes.products.sums_of_products import Factor, Scale, SumOfProducts, sum_of_products
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 
 
+@ir_pass("factor-sums", level="tensor", topic="loops")
 def factor_sums(module: ModuleOp) -> None:
-    """Move common factors out of sums in every function; the last of several nested sums is rewritten first."""
+    """Factors common factors out of sums, Σₙ Σᵢ P[n, i]·Q[i, j] → Σᵢ (Σₙ P[n, i])·Q[i, j], where this saves
+    products and sums may be reassociated.
+    """
     for function in functions_of(module):
         for op in reversed(list(function.body.block.ops)):
             if isinstance(op, linalg.GenericOp) and op.parent is not None:

@@ -23,12 +23,14 @@ from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import Rewriter
 
 from aotensor.ir.context import functions_of
+from aotensor.ir.forms import TENSOR_FORM
 from aotensor.ir.index_builder import dimension, generic, index_map
 from aotensor.ir.location import LocatedBuilder, builder_before, locate
 from aotensor.passes.nest.extents import Extents, ExtentValues
 from aotensor.passes.nest.vectorize_known_trip_count import short_widths
 from aotensor.passes.products.contraction import is_library_product
 from aotensor.passes.products.sums_of_products import SumOfProducts, sum_of_products
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 from aotensor.passes.target import Target
 
@@ -38,8 +40,18 @@ FEWEST: Final = 16
 """Smallest number of products per element of a factor for which the copy is negligible."""
 
 
+@ir_pass(
+    "transpose-small-operands",
+    level="nest",
+    topic="vectors",
+    former="transpose-factors",
+    needs=TENSOR_FORM,
+    gives=TENSOR_FORM,
+)
 def transpose_small_operands(module: ModuleOp, target: Target) -> None:
-    """Copy operands of short sums transposed, in every function, where vectors of the target can then hold results."""
+    """Copies a small matrix operand transposed, so that the vector axis is the output axis (avoids horizontal
+    reductions).
+    """
     for function in functions_of(module):
         for op in list(function.body.block.ops):
             product = sum_of_products(op) if isinstance(op, linalg.GenericOp) else None

@@ -26,6 +26,7 @@ from xdsl.rewriter import Rewriter
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import ReshapeOp
 from aotensor.ir.dialect_control import ScanOp
+from aotensor.ir.forms import TENSOR_FORM
 from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.location import builder_before
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
@@ -35,6 +36,7 @@ from aotensor.passes.emit.buffers import returned_values
 from aotensor.passes.nest.extents import ExtentKey, Extents
 from aotensor.passes.nest.work import quotient, rows_of_chunk, work_of
 from aotensor.passes.products.contraction import is_library_product
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.scans.independent_rows import Dependent, IndependentRows, argument_number
 from aotensor.passes.scans.row_extents import are_rows_alone, separate_rows
@@ -53,8 +55,19 @@ _WIDER: Final = 4
 """Factor by which chunks are fewer than those of other loops: a step should write a long piece of memory per chunk."""
 
 
+@ir_pass(
+    "tile-scan-batch",
+    level="nest",
+    topic="cores",
+    former="chunk-scans",
+    options_of="parallelize",
+    needs=TENSOR_FORM,
+    gives=TENSOR_FORM,
+)
 def tile_scan_batch(module: ModuleOp, target: Target) -> None:
-    """Tile every scan of the module over its batch where it pays."""
+    """Tiles a loop over steps whose rows are independent, such as samples of a batch: all steps for one chunk of
+    rows, chunks in parallel. A loop without states is tiled over its steps ([scan.md](scan.md#independent-rows)).
+    """
     bodies = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
     for function in functions_of(module):
         if not function.sym_name.data.endswith(".extents"):

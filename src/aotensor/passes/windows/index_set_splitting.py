@@ -35,6 +35,7 @@ from aotensor.ir.nest.strides import is_fixed, moved
 from aotensor.ir.nest.tree import gathers, is_register, known_extent, statements
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.upstream import walk
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 
 _BELOW: Final = 6  # arith.cmpi's predicate number of `ult`
@@ -50,8 +51,17 @@ _ALLOWS: Final = {
 """Reason why a loop is not split → hint how to change that."""
 
 
+@ir_pass(
+    "index-set-splitting",
+    level="nest",
+    topic="loops",
+    reference="decisions/0022-windows-are-reads-under-a-condition.md",
+    former="split-loops",
+)
 def index_set_splitting(module: ModuleOp) -> None:
-    """Split the loops of every function, the outermost first."""
+    """Index set splitting of loops whose statements have conditions on the counter (reads of windows): the middle
+    part, nearly all iterations, has none.
+    """
     for function in functions_of(module):
         for op in list(function.body.block.ops):
             if isinstance(op, ForOp):

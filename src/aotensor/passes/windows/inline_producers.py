@@ -31,6 +31,7 @@ from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.location import LocatedBuilder, builder_before
 from aotensor.ir.types import index
 from aotensor.passes.canonicalize import drop_inputs
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 
 Read: TypeAlias = tensor.ExtractOp | ExtractIfOp
@@ -51,8 +52,9 @@ _LARGEST_READER: Final = 120
 """Largest number of operations of a consumer's body."""
 
 
+@ir_pass("inline-producers", level="tensor", topic="loops", former="inline-reads")
 def inline_producers(module: ModuleOp) -> None:
-    """Inline producers in every function, last to first, since an inlined body adds further reads."""
+    """Inlines cheap producers into their consumers, also at shifted indices."""
     for function in functions_of(module):
         guarded = set[Operation]()
         for op in reversed(list(function.body.block.ops)):

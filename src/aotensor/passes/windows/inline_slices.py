@@ -28,6 +28,7 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.location import builder_before
 from aotensor.passes.nest.extents import ExtentKey, Extents, ExtentValues
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.windows.assemblies import assemblies
 from aotensor.passes.windows.inline_producers import can_be_inlined
@@ -41,8 +42,11 @@ _LARGE: Final = 0.5
 """Smallest share of a tensor that counts as a large window."""
 
 
+@ir_pass("inline-slices", level="tensor", topic="loops", former="read-windows")
 def inline_slices(module: ModuleOp) -> None:
-    """Inline slice insertions in every function, where that saves memory traffic."""
+    """Replaces a tensor with one overwritten window (`tensor.insert_slice`) by a generic that reads the window or
+    the rest, where this saves a copy or lets readers share the loop: gradients of stencils become one sweep.
+    """
     for function in functions_of(module):
         inserts = [op for op in function.body.block.ops if isinstance(op, tensor.InsertSliceOp)]
         if inserts:

@@ -27,6 +27,7 @@ from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, SSAValue
 
+from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.index_builder import Extent, IndexBuilder
@@ -39,6 +40,7 @@ from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.types import element_bytes, index
 from aotensor.ir.upstream import walk
 from aotensor.passes.nest.work import quotient
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
@@ -48,8 +50,22 @@ _FARTHEST: Final = 16
 """Largest distance of rows that a sweep may read: beyond it, most of a tile would be computed twice."""
 
 
+@ir_pass(
+    "overlapped-tiling",
+    level="nest",
+    topic="loops",
+    reference="decisions/0027-sweeps-follow-each-other.md",
+    former="tile-sweeps",
+    options={
+        "together": Option(2, 64, "most loops that are tiled together, 2 to 64", ("sweeps_together",)),
+        "window": Option(1, 64, "smallest number of rows of a tile", ("window_rows",)),
+    },
+)
 def overlapped_tiling(module: ModuleOp, target: Target) -> None:
-    """Tile the chains of sweeps of every function."""
+    """Overlapped tiling of up to ten loops over rows that read neighbouring rows of their predecessor (stencil
+    sweeps): they follow each other over tiles of rows; a window of the last rows of each intermediate (`folded`)
+    stays in the cache; tiles run in parallel.
+    """
     for function in functions_of(module):
         for chain in list(_chains(function)):
             groups = -(-len(chain) // target.sweeps_together)

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied, missed
+from aotensor.graph.passes.run import graph_pass
 from aotensor.graph.site import made_at
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Constant, Variable
@@ -26,8 +27,9 @@ Target: TypeAlias = "tuple[Apply, bool] | None"
 """The choice, and its side, that a node is sunk into; None for a node that is always computed."""
 
 
+@graph_pass("sink-into-branches", topic="loops", for_loops=True)
 def sink_into_branches(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The graph with every choice as a branch; nodes needed by one side only are sunk into it.
+    """Sinks operations into the only branch that uses them.
 
     Choices inside of branches are not changed here: they are rewritten with the bodies.
     """

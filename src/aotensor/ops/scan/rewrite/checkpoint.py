@@ -22,6 +22,7 @@ from typing import Any, Final
 from aotensor.core.types import TensorType
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied, missed
+from aotensor.graph.passes.run import graph_pass
 from aotensor.graph.site import made_at
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable, Variables, constant
@@ -71,6 +72,16 @@ class Checkpoints:
                 missed("loop {} stores its values: its trip count depends on values", group.loops[0])
         kept = [group for group in groups if id(group) in chosen]
         return _rewritten(found, stop, [(group, chosen[id(group)]) for group in kept], self.is_exact)
+
+
+@graph_pass("checkpoint-loops", topic="memory", reference="howto/memory.md", is_free=True, for_loops=True)
+def checkpoint_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+    """With a bound of memory: stores states between segments of steps, and recomputes what a backward loop reads of a
+    segment.
+
+    This function has no bound, so it leaves all loops as they are; `driver/prepare.py` runs `Checkpoints.rewrite`.
+    """
+    return Checkpoints().rewrite(outputs, stop)
 
 
 def _rewritten(

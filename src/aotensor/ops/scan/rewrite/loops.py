@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied
+from aotensor.graph.passes.run import graph_pass
 from aotensor.graph.site import made_at
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
@@ -32,13 +33,19 @@ def has_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> bool:
     return any(isinstance(node.op, Scan | IfElse | Branch) for node in toposort(outputs, stop=stop))
 
 
+@graph_pass("licm", topic="loops", is_free=True, for_loops=True)
 def hoist_from_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The pass: the graph, with computations that need no state of a loop moved before the loop."""
+    """Hoists loop-invariant operations out of loops, and computes operations on sequences alone for all steps at
+    once.
+    """
     return _each_loop(outputs, stop, _hoisted)
 
 
+@graph_pass("sink", topic="loops", is_free=True, for_loops=True)
 def sink_behind_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The pass: the graph, with values that no later step needs computed after the loop, for all steps at once."""
+    """Moves operations that no later step needs after the loop, for all steps at once: a sum of outer products
+    becomes one product.
+    """
     return _each_loop(outputs, stop, _sunk)
 
 

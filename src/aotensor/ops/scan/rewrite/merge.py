@@ -16,6 +16,7 @@ from typing import Final
 
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied, missed
+from aotensor.graph.passes.run import graph_pass
 from aotensor.graph.site import made_at
 from aotensor.graph.unify import Numbering, unify
 from aotensor.graph.variable import Variable
@@ -32,8 +33,9 @@ _ALLOWS: Final = {
 """The reason why two loops cannot be merged → a hint."""
 
 
+@graph_pass("merge-loops", topic="loops", is_free=True, for_loops=True)
 def merge_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The pass: the graph, with loops merged that share work."""
+    """Fuses `scan` loops over the same steps, such as those of a value, its gradient and a Hessian product."""
     found = list(outputs)
     while True:
         loops = [node for node in toposort(found, stop=stop) if is_loop(node)]

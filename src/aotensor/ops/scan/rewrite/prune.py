@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied
+from aotensor.graph.passes.run import graph_pass
 from aotensor.graph.site import made_at
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
@@ -22,8 +23,9 @@ from aotensor.ops.scan.rewrite.draft import Draft
 from aotensor.ops.window import Position
 
 
+@graph_pass("dce", topic="loops", is_free=True, for_loops=True)
 def prune_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The graph with every loop reduced to the outputs that are read, and their dependencies."""
+    """Removes unused states and results of loops; a state of which only the last value is used is not stacked."""
     nodes = toposort(outputs, stop=stop)
     readers = _readers(nodes, outputs)
     always = evaluated_always(outputs)

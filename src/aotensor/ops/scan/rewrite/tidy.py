@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied
+from aotensor.graph.passes.run import graph_pass
 from aotensor.graph.site import made_at
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
@@ -22,8 +23,9 @@ from aotensor.ops.shape.join import concatenate
 from aotensor.ops.window import Slice
 
 
+@graph_pass("join-windows", topic="loops", is_free=True, for_loops=True)
 def tidy(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The pass: the graph, with these patterns replaced."""
+    """Replaces sums of tensors with disjoint support (pullbacks of slices) by a concatenation."""
     known: dict[Variable, Variable] = {}
     for node in toposort(outputs, stop=stop):
         known.update(rebuilt(node, known))

@@ -22,6 +22,7 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
 from xdsl.ir import Operation
 
+from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import CumulateOp, LapackOp, RecurOp, SelectOp, SortOp
 from aotensor.ir.dialect_sparse import PatternOp
@@ -32,6 +33,7 @@ from aotensor.passes.gemm.note_cores import note_cores
 from aotensor.passes.lapack.routines import CONCURRENT_ROWS
 from aotensor.passes.nest.cores.chunks import Chunks
 from aotensor.passes.nest.cores.sums import sums_of
+from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
@@ -44,8 +46,20 @@ _ALLOWS: Final = {
 """Reason why a loop runs on one core → hint how to change that."""
 
 
+@ir_pass(
+    "parallelize",
+    level="nest",
+    topic="cores",
+    reference="decisions/0021-chunks-are-set-by-sizes.md",
+    options={
+        "chunk-work": Option(
+            1, 1 << 30, "smallest work of a chunk, in operations of a vectorised loop", ("chunk_work",)
+        ),
+        "most-chunks": Option(1, 64, "most chunks of a loop, up to 64", ("most_chunks",)),
+    },
+)
 def parallelize(module: ModuleOp, target: Target) -> None:
-    """Parallelize the outermost loops of every function; inner loops if the outermost are short or cannot be split.
+    """Turns outermost loops into loops over chunks for several cores, with private partial sums.
 
     In `.extents` functions only operations on rows of a sparse matrix are parallelized: extents that depend on such
     rows cost as much as the results, other extents are cheap.
