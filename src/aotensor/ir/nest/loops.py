@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import replace
+from typing import Any
 
 from xdsl.dialects.builtin import (
-    I64,
     DenseArrayBase,
     IndexType,
-    IntegerAttr,
     TensorType,
-    UnitAttr,
     i32,
-    i64,
 )
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.irdl import (
@@ -31,84 +28,52 @@ from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from aotensor.ir.nest.expression_parser import ExpressionParser
+from aotensor.ir.nest.schedule import UNSCHEDULED, Schedule, ScheduleAttr
 from aotensor.ir.nest.segments import op_with_segments
-
-_NUMBERS: Final = ("jam", "lanes", "interleave", "rows", "terms", "ahead")
-_FLAGS: Final = ("parallel", "masked", "short", "cores")
 
 
 class LoopOp(IRDLOperation):
-    """The common part of loops: a counter, a body without results, and the schedule of the iterations.
-
-    parallel: iterations are independent, except for sums.
-    jam: number of iterations that advance together through the inner loops (unroll-and-jam).
-    lanes: number of iterations per vector. interleave: number of vectors that advance together.
-    masked: the remaining iterations are one vector under a mask, otherwise scalar.
-    rows: number of slices whose sums over entries become the lanes of a vector.
-    terms: groups of slices with at most this many entries use a short-row algorithm: a scalar loop if all have equally
-    many, else all terms are computed before they are added.
-    ahead: prefetch distance, in entries, of the streams that are read along the entries of a slice.
-    short: few iterations are likely.
-    cores: iterations may run on several cores at once.
-    """
+    """The common part of loops: a counter, a body without results, and the schedule of the iterations."""
 
     body = region_def("single_block")
-    jam = opt_prop_def(IntegerAttr[I64])
-    lanes = opt_prop_def(IntegerAttr[I64])
-    interleave = opt_prop_def(IntegerAttr[I64])
-    rows = opt_prop_def(IntegerAttr[I64])
-    terms = opt_prop_def(IntegerAttr[I64])
-    ahead = opt_prop_def(IntegerAttr[I64])
-    parallel = opt_prop_def(UnitAttr)
-    masked = opt_prop_def(UnitAttr)
-    short = opt_prop_def(UnitAttr)
-    cores = opt_prop_def(UnitAttr)
+    schedule_attr = opt_prop_def(ScheduleAttr, prop_name="schedule")
     traits = traits_def(NoTerminator())
 
     @property
     def counter(self) -> SSAValue:
         return self.body.block.args[0]
 
-    def number(self, name: str, default: int = 1) -> int:
-        """The value of a schedule property, such as `jam`; `default` if it is not set."""
-        found = self.properties.get(name)
-        return found.value.data if isinstance(found, IntegerAttr) else default
+    @property
+    def schedule(self) -> Schedule:
+        """How the iterations run."""
+        found = self.properties.get("schedule")
+        return found.data if isinstance(found, ScheduleAttr) else UNSCHEDULED
 
-    def schedule(self, **numbers: int | bool) -> None:
-        """Set properties of the schedule; the values 1 and False remove them."""
-        for name, value in numbers.items():
-            if value is False or (value == 1 and value is not True):
-                self.properties.pop(name, None)
-            else:
-                self.properties[name] = UnitAttr() if value is True else IntegerAttr(value, i64)
+    def reschedule(self, **changes: Any) -> None:
+        """Change properties of the schedule; the values 1 and False remove them."""
+        made = replace(self.schedule, **changes)
+        if made == UNSCHEDULED:
+            self.properties.pop("schedule", None)
+        else:
+            self.properties["schedule"] = ScheduleAttr(made)
 
     def _print_body(self, printer: Printer) -> None:
-        for name in _NUMBERS:
-            if name in self.properties:
-                printer.print_string(f" {name} {self.number(name)}")
-        for name in _FLAGS:
-            if name in self.properties:
-                printer.print_string(f" {name}")
-        printer.print_string(" ")
+        printer.print_string("".join(f" {word}" for word in self.schedule.words.values()) + " ")
         printer.print_region(self.body, print_entry_block_args=False)
         printer.print_op_attributes(self.attributes)
 
 
-def _parse_loop(parser: Parser, counter: Parser.UnresolvedArgument) -> tuple[Region, dict[str, int | bool]]:
+def _parse_loop(parser: Parser, counter: Parser.UnresolvedArgument) -> tuple[Region, Schedule]:
     """Parse the schedule and the body of a loop."""
-    words: dict[str, int | bool] = {}
-    while (word := parser.parse_optional_keyword_in((*_NUMBERS, *_FLAGS))) is not None:
-        words[word] = parser.parse_integer() if word in _NUMBERS else True
+    schedule = Schedule.parsed(parser)
     assert isinstance(parser, ExpressionParser)
-    return parser.parse_loop_body(counter.resolve(IndexType())), words
+    return parser.parse_loop_body(counter.resolve(IndexType())), schedule
 
 
 def _verify_loop(op: LoopOp) -> None:
     if [x.type for x in op.body.block.args] != [IndexType()]:
         raise VerifyException("the body of a loop has the counter as its argument")
-    for name in _NUMBERS:
-        if op.number(name) < 1:
-            raise VerifyException(f"{name} {op.number(name)} is not a number of iterations")
+    op.schedule.verify()
 
 
 @op_with_segments
@@ -142,7 +107,7 @@ class ForOp(LoopOp):
 
     def verify_(self) -> None:
         _verify_loop(self)
-        if self.cores is not None and (self.step is None or self.lower is not None):
+        if self.schedule.cores and (self.step is None or self.lower is not None):
             raise VerifyException("several cores run the chunks of a loop from 0, which is one with a step")
 
     def print(self, printer: Printer) -> None:
@@ -169,9 +134,9 @@ class ForOp(LoopOp):
             parser.parse_keyword("in")
         upper = _index(parser)
         step = _index(parser) if parser.parse_optional_keyword("step") is not None else None
-        body, words = _parse_loop(parser, counter)
+        body, schedule = _parse_loop(parser, counter)
         op = cls(upper, body, lower, step)
-        op.schedule(**words)
+        op.reschedule(**vars(schedule))
         op.attributes = parser.parse_optional_attr_dict()
         return op
 
@@ -213,9 +178,9 @@ class EntriesOp(LoopOp):
         operand = parser.parse_unresolved_operand()
         parser.parse_punctuation(":")
         indptr = parser.resolve_operand(operand, parser.parse_type())
-        body, words = _parse_loop(parser, counter)
+        body, schedule = _parse_loop(parser, counter)
         op = cls(slice, indptr, body)
-        op.schedule(**words)
+        op.reschedule(**vars(schedule))
         op.attributes = parser.parse_optional_attr_dict()
         return op
 

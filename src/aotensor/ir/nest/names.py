@@ -47,7 +47,7 @@ def loop_names(function: func.FuncOp) -> dict[LoopOp, str]:
             base = "entries" if not isinstance(op, ForOp) else bases[around] if around else dim(op.upper) or "i"
             bases[op] = base
             if isinstance(op, ForOp) and op.step is not None:
-                base += ".chunks" if op.cores is not None else ".blocks"
+                base += ".chunks" if op.schedule.cores else ".blocks"
             count = counts[base] = counts.get(base, -1) + 1
             found[op] = f"{base}.{count}" if count else base
     return found

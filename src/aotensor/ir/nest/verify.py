@@ -67,7 +67,7 @@ class _Verification:
             if isinstance(x.owner, ValueOp):
                 self._check_value(x, x.owner, accesses)
         for loop in walk(self.function):
-            if isinstance(loop, LoopOp) and loop.number("lanes") > 1 and not any(map(_is_loop, loop.body.block.ops)):
+            if isinstance(loop, LoopOp) and loop.schedule.lanes > 1 and not any(map(_is_loop, loop.body.block.ops)):
                 _check_lanes(loop)
 
     def _check_value(self, x: SSAValue, value: ValueOp, accesses: Sequence[Access]) -> None:

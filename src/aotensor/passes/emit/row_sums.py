@@ -69,7 +69,7 @@ class _RowSums:
 
     def totals(self) -> list[Scalar]:
         """For each summed register, a vector that holds the sum of each slice in one lane."""
-        b, most = self.b, self.loop.number("terms")
+        b, most = self.b, self.loop.schedule.terms
         if most == 1:
             return self._by_slices()
         entries = b.sub(self.ends[-1], self.ends[0])

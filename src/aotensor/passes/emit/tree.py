@@ -103,24 +103,24 @@ class TreeEmitter:
             emit_row_sums(self, loop, frames[0], _updated(loop), lanes_around.count)
             return
         low, high, step = self._bounds(loop, frames[0])
-        if isinstance(loop, EntriesOp) and loop.number("ahead") > 1:
+        if isinstance(loop, EntriesOp) and loop.schedule.ahead > 1:
             self._prefetch(loop, low)
-        if loop.cores is not None:
+        if loop.schedule.cores:
             (frame,) = frames
             body = loop.body.block.ops
             self.b.parallel(high, step, lambda start: self.emit(body, [frame.inside({loop.counter: start.ssa})]))
             return
-        rows = loop.number("rows")
+        rows = loop.schedule.rows
         if rows > 1:
             whole = self.b.iadd(low, self.b.imul(self.b.ifloordiv(self.b.isub(high, low), rows), rows))
             self._range(loop, frames, low, whole, rows, lanes=rows)
             self._range(loop, frames, whole, high, 1)
             return
-        jam, lanes = loop.number("jam"), loop.number("lanes")
-        if lanes > 1 and loop.masked is not None and _is_one_vector(loop, lanes):
+        jam, lanes = loop.schedule.jam, loop.schedule.lanes
+        if lanes > 1 and loop.schedule.masked and _is_one_vector(loop, lanes):
             self._one_vector(loop, frames, 0, lanes, self._mask(self.b.index(high), lanes))
             return
-        if lanes > 1 and loop.masked is not None:
+        if lanes > 1 and loop.schedule.masked:
             self._range(loop, frames, low, high, lanes, lanes=lanes, is_masked=True)
             return
         if lanes > 1:
@@ -140,7 +140,7 @@ class TreeEmitter:
             assert isinstance(x.type, TensorType)
             line = max(_LINE // element_bytes(x.type.element_type), 1)
             for k in range(0, _SLICE, line):
-                self.b.prefetch(self.memory.buffer(x), [self.b.iadd(first, loop.number("ahead") + k)])
+                self.b.prefetch(self.memory.buffer(x), [self.b.iadd(first, loop.schedule.ahead + k)])
 
     def _one_vector(
         self, loop: LoopOp, frames: Sequence[Frame], first: int, lanes: int, mask: SSAValue | None = None
@@ -207,7 +207,7 @@ class TreeEmitter:
             initial = [Scalar(self.b.zero_vector(_vector(x.ssa.type, lanes)), "raw") for x in before]
         results = self.b.loop(
             low, high, initial, body, step, is_vectorisable=not is_masked,
-            is_parallel=loop.parallel is not None, is_short=loop.short is not None,
+            is_parallel=loop.schedule.parallel, is_short=loop.schedule.short,
         )  # fmt: skip
         for (holder, x), old, value in zip(carried, before, results, strict=True):
             holder.registers[x] = value.ssa if lanes == 1 else self.b.add_lanes(value.ssa, old.ssa)

@@ -30,7 +30,7 @@ def mark_independent(module: ModuleOp) -> None:
     for function in functions_of(module):
         for loop in [op for op in walk(function) if isinstance(op, LoopOp)]:
             is_apart = is_parallel(loop)
-            loop.schedule(parallel=is_apart, short=isinstance(loop, EntriesOp))
+            loop.reschedule(parallel=is_apart, short=isinstance(loop, EntriesOp))
             if is_apart:
                 applied("loop {} marked independent: its iterations may run in any order", loop)
             elif (writer := _innermost_writer(loop)) is not None:

@@ -54,7 +54,7 @@ def prefetch(module: ModuleOp, target: Target) -> None:
                 missed("no prefetch for {}: the loop over entries contains a loop", loop)
             else:
                 applied("prefetching the operands of {}, {} entries ahead", loop, target.entries_ahead)
-                loop.schedule(ahead=target.entries_ahead)
+                loop.reschedule(ahead=target.entries_ahead)
 
 
 def _is_second(loop: EntriesOp) -> bool:
@@ -63,7 +63,7 @@ def _is_second(loop: EntriesOp) -> bool:
     assert isinstance(around, ForOp)
     block = around.parent_op()
     slices = [(op, loop.slice) for op in _in_front(loop)]
-    if around.step is None and isinstance(block, ForOp) and block.step is not None and block.cores is None:
+    if around.step is None and isinstance(block, ForOp) and block.step is not None and not block.schedule.cores:
         rows = (op for op in _in_front(around) if isinstance(op, ForOp) and _bounds(op) == _bounds(around))
         slices += [(op, row.counter) for row in rows for op in row.body.block.ops]
     return any(isinstance(op, EntriesOp) and op.slice is slice and op.indptr is loop.indptr for op, slice in slices)

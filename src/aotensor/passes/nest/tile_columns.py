@@ -318,7 +318,7 @@ class _Tiling:
                 copy.set_accesses(copy.reads, [(totals[op], [lane])])
             block.add_op(copy)
         loop = ForOp(lanes, block)
-        loop.schedule(lanes=self.lanes, masked=lanes is not self._number(self.lanes))
+        loop.reschedule(lanes=self.lanes, masked=lanes is not self._number(self.lanes))
         locate(loop, self.columns.location)
         return loop
 
@@ -328,7 +328,7 @@ class _Tiling:
         index = arith.AddiOp(column, block.args[0])
         block.add_ops([index, self._write(statement, (total, [block.args[0]]), index.result)])
         loop = ForOp(lanes, block)
-        loop.schedule(lanes=self.lanes, masked=lanes is not self._number(self.lanes))
+        loop.reschedule(lanes=self.lanes, masked=lanes is not self._number(self.lanes))
         locate(loop, statement.location)
         return loop
 

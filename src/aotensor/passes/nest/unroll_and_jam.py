@@ -57,7 +57,7 @@ def unroll_and_jam(module: ModuleOp, target: Target) -> None:
             reason = _reason_against(loop, count, target)
             if reason is None:
                 applied("unroll-and-jam by {}: loop {}, whose iterations share operands", count, loop)
-                loop.schedule(jam=count)
+                loop.reschedule(jam=count)
             else:
                 missed("no unroll-and-jam of loop {}: {}", loop, reason, hint=_ALLOWS.get(reason, ""))
 
@@ -84,7 +84,7 @@ def _multiplies_and_adds(statement: DoOp) -> bool:
 def _reason_against(loop: LoopOp, count: int, target: Target) -> str | None:
     """The reason why a loop cannot be jammed by `count`; None if it can be."""
     extent = known_extent(loop)
-    if any(around.number("jam") > 1 for around in loops_around(loop)):
+    if any(around.schedule.jam > 1 for around in loops_around(loop)):
         return "an enclosing loop is unrolled and jammed"
     if extent is not None and extent < 2 * count:
         return "its trip count is short"

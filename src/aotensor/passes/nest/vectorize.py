@@ -75,13 +75,13 @@ def _schedule(loop: ForOp, kind: Float32Type | Float64Type, target: Target) -> N
     if len(held) + FUNCTION_SIZE * functions >= SMALLEST_BODY:
         vectors = target.interleave if functions else target.interleave_plain
         lanes = vectors * target.lanes(kind.bitwidth)
-        loop.schedule(lanes=lanes, masked=True)
+        loop.reschedule(lanes=lanes, masked=True)
         applied("vectorized loop {} (width: {}), with a masked remainder", loop, lanes)
 
 
 def lane_type(loop: ForOp) -> Float32Type | Float64Type | None:
     """The element type of a loop's lanes; None if the loop, at its whole range, cannot run on vectors as it is."""
-    if not loop.is_whole or loop.number("lanes") > 1:
+    if not loop.is_whole or loop.schedule.lanes > 1:
         return None
     return lanes_of(loop)
 
@@ -89,7 +89,7 @@ def lane_type(loop: ForOp) -> Float32Type | Float64Type | None:
 def lanes_of(loop: ForOp) -> Float32Type | Float64Type | None:
     """The element type of a loop's lanes, for any range and vector length; None if it cannot be vectorized."""
     held = list(loop.body.block.ops)
-    if loop.parallel is None or any(loop.number(name) > 1 for name in ("jam", "rows")):
+    if not loop.schedule.parallel or loop.schedule.jam > 1 or loop.schedule.rows > 1:
         return None
     if not all(isinstance(op, DoOp) or (isinstance(op, ValueOp) and is_register(op.result)) for op in held):
         return None

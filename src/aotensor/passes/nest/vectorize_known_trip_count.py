@@ -86,7 +86,7 @@ def _split(loop: ForOp, widths: list[int]) -> None:
         low += width
         end = b.insert(arith.ConstantOp(IntegerAttr(low, IndexType()))).result
         part = ForOp(end, loop.body.clone(), lower=start)
-        part.schedule(lanes=width, parallel=True)
+        part.reschedule(lanes=width, parallel=True)
         b.insert(part)
         start = end
     block = loop.parent

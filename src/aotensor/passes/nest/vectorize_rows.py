@@ -55,8 +55,8 @@ def vectorize_rows(module: ModuleOp, target: Target) -> None:
             entries = _sums(loop, rows) if loop.step is None else None
             if entries is not None:
                 applied("vectorized the sums of {} across rows (width: {})" + _how(target), loop, rows)
-                loop.schedule(rows=rows)
-                entries.schedule(terms=_most_terms(target))
+                loop.reschedule(rows=rows)
+                entries.reschedule(terms=_most_terms(target))
             elif any(isinstance(op, EntriesOp) for op in loop.body.block.ops):
                 hint = "use float64 operands, and only the product in the expression"
                 missed("{} not vectorized across rows: it is not a sum of products in float64", loop, hint=hint)

@@ -267,7 +267,7 @@ class _Reader:
         node.body = self._block(op.body.block.ops, counts)
         self.work.guesses -= None in trips
         self._counters, self._chunks = depths
-        node.trips, node.how, node.name = trips, _how(op), self.loops.get(op, "")
+        node.trips, node.how, node.name = trips, op.schedule.phrases, self.loops.get(op, "")
         node.seconds = _sum(node.body, len(times))
         return node
 
@@ -279,8 +279,8 @@ class _Reader:
         assert isinstance(op, ForOp)
         upper = op.upper
         if op.step is not None:
-            what = "chunks" if op.cores is not None else "blocks"
-            names[op.counter] = letter = "c" if op.cores is not None else "bdefgh"[max(self._chunks - 1, 0) % 6]
+            what = "chunks" if op.schedule.cores else "blocks"
+            names[op.counter] = letter = "c" if op.schedule.cores else "bdefgh"[max(self._chunks - 1, 0) % 6]
             return f"for {what} {letter} of {self._within(op)}"
         names[op.counter] = letter = _LETTERS[self._counters % len(_LETTERS)]
         return (
@@ -298,7 +298,7 @@ class _Reader:
         lower = op.lower
         owner = lower.owner.parent_op() if isinstance(lower, BlockArgument) else None
         if isinstance(owner, ForOp) and owner.step is not None:
-            return f"{'chunk' if owner.cores is not None else 'block'} {self.formulas.value(lower)}"
+            return f"{'chunk' if owner.schedule.cores else 'block'} {self.formulas.value(lower)}"
         return f"{self._bound(lower)} … {self._bound(op.upper)}"
 
     def _trips(self, op: LoopOp, numbers: Numbers) -> int | None:
@@ -324,30 +324,6 @@ class _Reader:
         if slices is None or slices < 2 or not entries or entries[0] is None:
             return None
         return -(-entries[0] // (slices - 1))
-
-
-def _how(op: LoopOp) -> list[str]:
-    """The schedule of a loop as a list of phrases."""
-    words: list[str] = []
-    if op.cores is not None:
-        words.append("on several cores")
-    if op.number("jam") > 1:
-        words.append(f"{op.number('jam')} at a time, which share what they read")
-    if op.number("lanes") > 1:
-        words.append(f"vectors of {op.number('lanes')}")
-    if op.number("interleave") > 1:
-        words.append(f"{op.number('interleave')} vectors at once")
-    if op.number("rows") > 1:
-        words.append(f"{op.number('rows')} slices become the lanes of a vector")
-    if op.number("ahead") > 1:
-        words.append(f"entries are fetched {op.number('ahead')} ahead")
-    if op.masked is not None:
-        words.append("the rest under a mask")
-    if op.short is not None:
-        words.append("few iterations are likely")
-    if op.parallel is not None:
-        words.append("iterations are independent")
-    return words
 
 
 def _times(factors: Iterable[int | None]) -> float:

@@ -332,7 +332,7 @@ class _Comparison:
         check_extents(walk(self.given_function), self.given, extent_keys(self.own))
         for value in (x for x in walk(self.given_function) if isinstance(x, ValueOp) and x.first is not None):
             around = value.parent_op()
-            if not isinstance(around, LoopOp) or around.cores is None:
+            if not isinstance(around, LoopOp) or not around.schedule.cores:
                 raise Refused(value, "only chunks on several cores begin with the sum itself")
 
     def _locate(self) -> None:

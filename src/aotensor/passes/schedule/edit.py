@@ -24,6 +24,7 @@ from aotensor.errors import ScheduleError
 from aotensor.ir.context import functions_of, parse_module
 from aotensor.ir.nest.loops import ForOp, LoopOp
 from aotensor.ir.nest.names import COUNTER, loop_names
+from aotensor.ir.nest.schedule import Schedule
 from aotensor.ir.text import text_of
 from aotensor.ir.upstream import walk
 from aotensor.passes.nest.interchange import reorder
@@ -31,6 +32,8 @@ from aotensor.passes.nest.mark_independent import is_parallel
 from aotensor.passes.schedule.meaning import Meaning
 from aotensor.passes.schedule.table import Table
 
+_LISTED: Final = ("jam", "lanes", "rows", "parallel", "cores")
+"""Properties of loops that `f.schedule` shows."""
 Edit: TypeAlias = tuple[str, tuple[str | int, ...]]
 """The name of an edit, and its arguments."""
 
@@ -89,8 +92,7 @@ class Nest:
                 depth, parent = 0, op.parent_op()
                 while isinstance(parent, LoopOp):
                     depth, parent = depth + 1, parent.parent_op()
-                words = [f"{n} {op.number(n)}" for n in ("jam", "lanes", "rows") if op.number(n) > 1]
-                words += [n for n in ("parallel", "cores") if n in op.properties]
+                words = [word for n, word in op.schedule.words.items() if n in _LISTED]
                 found.append(f"{'  ' * depth}{names[op]:<{max(1, 24 - 2 * depth)}}{' '.join(words)}".rstrip())
         return found
 
@@ -162,9 +164,8 @@ def _fuse(nest: Nest, name: str, other: str) -> None:
     first.body.block.add_ops(held)
     block.detach_op(second)
     second.erase()
-    for word in ("jam", "lanes", "interleave", "rows", "terms", "ahead", "masked"):
-        first.properties.pop(word, None)
-    first.schedule(parallel=is_parallel(first))
+    kept = first.schedule
+    first.reschedule(**vars(Schedule(parallel=is_parallel(first), short=kept.short, cores=kept.cores)))
     nest.loops = {key: loop for key, loop in nest.loops.items() if loop is not second}
 
 
@@ -176,12 +177,12 @@ def _follows(first: Operation, second: Operation) -> bool:
 
 
 def _jam(nest: Nest, name: str, by: int) -> None:
-    nest.loop(name).schedule(jam=by)
+    nest.loop(name).reschedule(jam=by)
 
 
 def _vectorize(nest: Nest, name: str, lanes: int) -> None:
     loop = nest.counted(name)
-    loop.schedule(lanes=lanes, masked=lanes > 1, interleave=1)
+    loop.reschedule(lanes=lanes, masked=lanes > 1, interleave=1)
 
 
 def _index(value: int) -> arith.ConstantOp:

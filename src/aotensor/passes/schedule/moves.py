@@ -100,7 +100,7 @@ def _edits(facts: _Facts, name: str, loop: LoopOp) -> Iterator[tuple[Edit, ...]]
     goes_by_step = isinstance(loop, ForOp) and loop.step is not None
     if inside and not goes_by_step:
         for by in _JAMS:
-            if by != loop.number("jam"):
+            if by != loop.schedule.jam:
                 yield (("jam", (name, by)),)
     if not isinstance(loop, ForOp):
         return
@@ -113,7 +113,7 @@ def _edits(facts: _Facts, name: str, loop: LoopOp) -> Iterator[tuple[Edit, ...]]
                 yield (("tile", (name, size)),)
     if not inside and not goes_by_step:
         for lanes in _LANES:
-            if lanes != loop.number("lanes"):
+            if lanes != loop.schedule.lanes:
                 yield (("vectorize", (name, lanes)),)
     if len(inside) == 1 and list(loop.body.block.ops) == inside:
         yield (("interchange", (name, facts.names[inside[0]])),)
@@ -125,8 +125,8 @@ def _edits(facts: _Facts, name: str, loop: LoopOp) -> Iterator[tuple[Edit, ...]]
 def _sizes(facts: _Facts, name: str, loop: ForOp) -> Iterator[tuple[Edit, ...]]:
     """Propose other block sizes, alone and with enclosing chunks that are multiples of them; and other chunk sizes."""
     around = loop.parent_op()
-    is_chunk = isinstance(around, ForOp) and around.step is not None and around.cores is not None
-    if loop.cores is not None:
+    is_chunk = isinstance(around, ForOp) and around.step is not None and around.schedule.cores
+    if loop.schedule.cores:
         if not any(isinstance(op, ForOp) and op.step is not None for op in loop.body.block.ops):
             for size in facts.chunks(loop, 1):
                 yield (("block", (name, size)),)

@@ -14,6 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
+from aotensor.ir.nest.schedule import HINTS
 from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import is_register, loops_around
@@ -28,7 +29,7 @@ from aotensor.passes.target import Target
 MOST_JAMMED: Final = 16
 MOST_VECTORS: Final = 16
 """Largest number of vectors that are interleaved."""
-_HINTS: Final = ("short", "interleave")
+_CHECKED: Final = ("parallel", "jam", "lanes", "cores", "masked")
 
 
 class Refused(Exception):
@@ -41,8 +42,7 @@ class Refused(Exception):
 
 def words_of(loop: LoopOp) -> tuple[Hashable, ...]:
     """The scheduling properties of a loop, such as `jam` or `lanes`, without hints."""
-    told = ((name, str(x)) for name, x in loop.properties.items() if name not in ("operandSegmentSizes", *_HINTS))
-    return tuple(sorted(told))
+    return tuple(sorted(word for name, word in loop.schedule.words.items() if name not in HINTS))
 
 
 def shape_of(loop: LoopOp, meaning: Meaning) -> Hashable:
@@ -75,28 +75,28 @@ def without_names(terms: Iterable[Term], table: Table) -> tuple[Term, ...]:
 
 def check_words(loop: LoopOp, meaning: Meaning, target: Target) -> None:
     """Check that a loop may run as scheduled. Raises: Refused with the reason if not."""
-    if loop.parallel is not None and not is_parallel(loop):
+    if loop.schedule.parallel and not is_parallel(loop):
         raise Refused(loop, "parallel: its iterations write the same elements")
-    if loop.number("jam") > 1:
+    if loop.schedule.jam > 1:
         _check_jam(loop, meaning)
-    if loop.number("lanes") > 1:
+    if loop.schedule.lanes > 1:
         _check_lanes(loop, target)
-    if loop.cores is not None:
+    if loop.schedule.cores:
         _check_cores(loop, meaning)
-    for name in ("rows", "terms", "ahead"):
-        if loop.number(name) > 1:
-            raise Refused(loop, f"{name} {loop.number(name)}: the compiler alone can say that of a loop")
-    if loop.masked is not None and loop.number("lanes") == 1:
+    for name, word in loop.schedule.words.items():
+        if name not in HINTS and name not in _CHECKED:
+            raise Refused(loop, f"{word}: the compiler alone can say that of a loop")
+    if loop.schedule.masked and loop.schedule.lanes == 1:
         raise Refused(loop, "masked: it has no lanes")
 
 
 def _check_jam(loop: LoopOp, meaning: Meaning) -> None:
-    count = loop.number("jam")
+    count = loop.schedule.jam
     word = f"jam {count}"
     inner = [op for op in walk(loop) if isinstance(op, LoopOp) and op is not loop]
     if count > MOST_JAMMED:
         raise Refused(loop, f"{word}: at most {MOST_JAMMED} iterations advance together")
-    if loop.number("lanes") > 1 or loop.cores is not None or (isinstance(loop, ForOp) and loop.step is not None):
+    if loop.schedule.lanes > 1 or loop.schedule.cores or (isinstance(loop, ForOp) and loop.step is not None):
         raise Refused(loop, f"{word}: the iterations go by a step, by vectors or on several cores")
     if any(isinstance(op, EntriesOp) for op in inner):
         raise Refused(loop, f"{word}: the loops inside go over entries")
@@ -125,9 +125,9 @@ def _check_jammed(loop: LoopOp, op: DoOp, meaning: Meaning, word: str) -> None:
 
 
 def _check_lanes(loop: LoopOp, target: Target) -> None:
-    count = loop.number("lanes")
+    count = loop.schedule.lanes
     word = f"lanes {count}"
-    if loop.masked is None:
+    if not loop.schedule.masked:
         raise Refused(loop, f"{word}: only a masked loop has any number of iterations")
     if not target.has_masks:
         raise Refused(loop, f"{word}: the machine has no vectors under masks")

@@ -114,7 +114,7 @@ def _reason_against(loop: ForOp) -> str | None:
     extent = known_extent(loop)
     if extent is not None and extent < FEWEST:
         return "its trip count is short"
-    if loop.step is not None or any(loop.number(name) > 1 for name in ("jam", "lanes", "rows")):
+    if loop.step is not None or loop.schedule.is_grouped:
         return "it is unrolled or vectorized already"
     if sum(1 for _ in walk(loop)) > LARGEST:
         return "its body is large"

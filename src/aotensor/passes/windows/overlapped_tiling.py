@@ -112,7 +112,7 @@ def _chains(function: func.FuncOp) -> Iterator[list[ForOp]]:
 
 def _is_sweep(loop: ForOp) -> bool:
     """Can a loop over all rows be run tile by tile, with overlapping tiles?"""
-    return loop.is_whole and loop.properties.keys().isdisjoint(("jam", "lanes", "rows")) and all(
+    return loop.is_whole and not loop.schedule.is_grouped and all(
         isinstance(op, LoopOp | ValueOp | DoOp) or op.name.startswith("arith.") or isinstance(op.parent_op(), DoOp)
         for op in walk(loop) if op is not loop
     )  # fmt: skip

@@ -67,7 +67,7 @@ class Chunks:
         parts = [self.before.insert(_part(sum, count)).result for sum in self.sums]
         outer = Block(arg_types=[IndexType()])
         chunks = ForOp(loop.upper, outer, step=size)
-        chunks.schedule(cores=True)
+        chunks.reschedule(cores=True)
         self.before.insert(chunks)
         self._fill(outer.args[0], size, parts, balance, builder_at_end(outer, loop.location))
         self.b = IndexBuilder(LocatedBuilder(InsertPoint.before(chunks), loop.location), CONTRACT)
@@ -146,7 +146,7 @@ class Chunks:
         if _is_innermost(loop):
             return target.chunk_group
         is_much = isinstance(self.work, int) and self.work >= target.step_work
-        is_alone = loop.properties.keys().isdisjoint(("jam", "lanes", "rows"))
+        is_alone = not loop.schedule.is_grouped
         return 1 if is_much and is_alone else target.row_group  # a few samples, each an image
 
     def _fill(
@@ -231,7 +231,7 @@ class Chunks:
         end = inside.insert(arith.AddiOp(start, size)).result
         end = inside.insert(arith.MinSIOp(end, upper)).result
         chunks = ForOp(upper, block, step=size)
-        chunks.schedule(cores=True)
+        chunks.reschedule(cores=True)
         inside.insert(added)
         along.set_bounds(end, start)
         return chunks

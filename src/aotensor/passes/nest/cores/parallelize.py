@@ -134,7 +134,7 @@ def _cut(loop: ForOp, target: Target) -> None:
                 chunks.build()
             return
         missed("loop {} not parallelized: {}", loop, found, hint=_ALLOWS.get(found, ""))
-    if loop.step is None and loop.properties.keys().isdisjoint(("jam", "lanes", "rows")):
+    if loop.step is None and not loop.schedule.is_grouped:
         for op in list(loop.body.block.ops):
             if isinstance(op, ForOp):
                 _cut(op, target)

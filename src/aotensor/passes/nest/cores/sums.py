@@ -53,7 +53,7 @@ def sums_of(loop: ForOp) -> list[Sum] | str:
     """The reductions of a loop if its iterations are otherwise independent; if not, the reason as text."""
     if any(isinstance(op, ValueOp) and not _has_known_size(op) for op in walk(loop)):
         return "it allocates memory of data-dependent size"
-    if loop.number("lanes") > 1 and loop.masked is None:
+    if loop.schedule.lanes > 1 and not loop.schedule.masked:
         return "it is a vector"
     found: dict[SSAValue, Sum] = {}
     owned: dict[SSAValue, list[Sequence[Subscript]]] = defaultdict(list)
