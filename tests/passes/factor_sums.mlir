@@ -78,3 +78,21 @@ func.func @as_many_terms(%p: tensor<?x4xf64>, %q: tensor<4xf64>) -> tensor<4xf64
   } -> tensor<4xf64>
   func.return %r : tensor<4xf64>
 }
+
+// A sum that no input varies along d0 is computed once; the copy is left for `canonicalize`.
+// CHECK-LABEL: func.func @repeated
+// CHECK: %[[S:[a-z0-9_]+]] = tensor.splat %{{.*}} : tensor<4xf64>
+// CHECK-NEXT: %[[F:[a-z0-9_]+]] = linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]} ins(%q : tensor<4x5xf64>) outs(%[[S]] : tensor<4xf64>) {
+// CHECK: %[[R:[a-z0-9_]+]] = linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]} ins(%[[F]] : tensor<4xf64>)
+// CHECK-NOT: linalg.generic
+// CHECK: func.return %[[R]]
+func.func @repeated(%q: tensor<4x5xf64>, %n: index) -> tensor<?x4xf64> attributes {dims = [["", ""], []]} {
+  %zero = arith.constant 0.0 : f64
+  %z = tensor.splat %zero[%n] : tensor<?x4xf64>
+  %s = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%q : tensor<4x5xf64>) outs(%z : tensor<?x4xf64>) {
+  ^bb0(%a: f64, %o: f64):
+    %m = arith.addf %o, %a fastmath<reassoc,contract> : f64
+    linalg.yield %m : f64
+  } -> tensor<?x4xf64>
+  func.return %s : tensor<?x4xf64>
+}

@@ -251,6 +251,13 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
         lacks(PRODUCT),
     ),
     Row(
+        "products with a tensor of one number are sums",
+        without_pass("factor-sums"),
+        of_matrix(lambda x: at.grad((x @ at.exp(x.T)).sum(), x)),
+        "tensor-opt",
+        lacks(r'iterator_types = \["\w+", "\w+", "\w+"\]'),
+    ),
+    Row(
         "positions are checked once",
         without_pass("value-numbering"),
         by_group(lambda y, e: y - e),

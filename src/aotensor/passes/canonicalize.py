@@ -45,7 +45,7 @@ def canonicalize(module: ModuleOp) -> None:
         op = function.body.block.first_op
         while op is not None:  # readers are replaced by later operations, which the walk still visits
             if isinstance(op, linalg.GenericOp):
-                _fold_generic(op)
+                fold_copy(op)
             op = op.next_op
         _erase_dead(function.body.block)
 
@@ -53,7 +53,7 @@ def canonicalize(module: ModuleOp) -> None:
 # --- copies and fills ----------------------------------------------------------------------------------------------
 
 
-def _fold_generic(op: linalg.GenericOp) -> None:
+def fold_copy(op: linalg.GenericOp) -> None:
     """Fold a copy or fill into its readers: they read the source of the copy, or use the scalar of the fill."""
     _hoist_invariant(op)
     if len(op.results) != 1 or any(t.data != IteratorType.PARALLEL for t in op.iterator_types):

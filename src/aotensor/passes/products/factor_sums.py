@@ -26,6 +26,7 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.index_builder import dimension, generic, index_map
 from aotensor.ir.location import LocatedBuilder, builder_at_end, builder_before, locate
 from aotensor.passes.nest.extents import Extents, ExtentValues
+from aotensor.passes.products.repeated_sums import sum_once
 from aotensor.passes.products.sums_of_products import Factor, Scale, SumOfProducts, sum_of_products
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
@@ -34,9 +35,11 @@ from aotensor.passes.remarks import applied
 @ir_pass("factor-sums", level="tensor", topic="loops")
 def factor_sums(module: ModuleOp) -> None:
     """Factors common factors out of sums, Σₙ Σᵢ P[n, i]·Q[i, j] → Σᵢ (Σₙ P[n, i])·Q[i, j], where this saves
-    products and sums may be reassociated.
+    products and sums may be reassociated; computes a sum once that is the same along an axis of its result, as in the
+    product with a tensor of ones.
     """
     for function in functions_of(module):
+        sum_once(function)
         for op in reversed(list(function.body.block.ops)):
             if isinstance(op, linalg.GenericOp) and op.parent is not None:
                 product = sum_of_products(op)
