@@ -21,7 +21,7 @@ from aotensor_cli.benching.inputs import known_dims, parse_sizes
 from aotensor_cli.benching.plot import Bar, check_plot, write_plot
 from aotensor_cli.model import load_model
 from aotensor_cli.options import Exit, Refusal, percent, similar
-from aotensor_cli.reading.library import is_library, read_library, split_name
+from aotensor_cli.reading.library import is_library, read_library, refuse_extents, split_name
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk, time_text
 from aotensor_runtime import Library, LibraryFunction
@@ -139,6 +139,7 @@ def run(
 def _library(subject: str) -> Library:
     path, _ = split_name(subject)
     if is_library(path):
+        refuse_extents(path)
         return _loaded(path)
     functions = load_model(subject).functions
     build = Build(list(functions), None, Options())

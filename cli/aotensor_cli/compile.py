@@ -19,7 +19,7 @@ from aotensor.codegen.targets.systems import system_of
 from aotensor.codegen.weights.file import WeightsOption
 from aotensor.driver.build import Build
 from aotensor.driver.definition import Definition
-from aotensor.driver.memory import wanted_weights, within
+from aotensor.driver.memory import bytes_of, wanted_weights, within
 from aotensor.driver.recipe import Options
 from aotensor.driver.stages import CODE, TEXTS, WEIGHTS
 from aotensor.errors import GraphValueError
@@ -79,7 +79,7 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
     name = name or functions[0].library_name
     definitions: Sequence[Definition] = functions
     if flags["memory"] is not None:
-        definitions = within(functions, flags["memory"], options, parse_sizes(flags["sizes"]))
+        definitions = within(functions, bytes_of(flags["memory"], "--memory"), options, parse_sizes(flags["sizes"]))
     build = Build(definitions, name, options)
     build.generic = flags["generic"]
     build.seconds["load the model"] = time.perf_counter() - start
@@ -157,7 +157,9 @@ def _weights(file: str | None, least: str | None) -> WeightsOption | None:
     if file is None and least is not None:
         raise Refusal("--weights-from is the size of constants in a file of weights", "add --weights")
     try:
-        return wanted_weights(False if file is None else file or True, least)
+        return wanted_weights(
+            False if file is None else file or True, None if least is None else bytes_of(least, "--weights-from")
+        )
     except GraphValueError as error:
         raise Refusal(error.diagnostic.title, error.diagnostic.hint) from error
 

@@ -12,14 +12,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-import click
-
 from aotensor import NLP, Function
 from aotensor.driver.naming import c_name
 from aotensor.errors import AotensorError
 from aotensor.graph.variable import Variable
 from aotensor.importers.errors import NoCounterpart
-from aotensor_cli.options import NO_FUNCTION, Exit, Refusal, Session, similar
+from aotensor_cli.options import NO_FUNCTION, Exit, Refusal, current_session, similar
 from aotensor_cli.reading.foreign_models import SUFFIXES, function_of_file, without_counterpart
 from aotensor_cli.reading.kinds import refuse_other_kinds
 from aotensor_cli.reading.library import split_name
@@ -56,7 +54,7 @@ def load_model(text: str, trainable: Sequence[str] = ()) -> Model:
     path, name = split_name(text)
     if path.suffix.lower() in SUFFIXES and path.is_file():
         return _imported(path, name, trainable)
-    fixed = _session()
+    fixed = current_session()
     if fixed.dims or fixed.shapes:
         raise Refusal(
             f"{path}: --dim and --shape are for ONNX models and StableHLO", "a Python file gives its own shapes"
@@ -77,12 +75,6 @@ def load_model(text: str, trainable: Sequence[str] = ()) -> Model:
     return Model(path, functions, tuple(file for file in opened if file != path.absolute()), _named(namespace))
 
 
-def _session() -> Session:
-    """The extents given on the command line; none where no command is running."""
-    context = click.get_current_context(silent=True)
-    return (context.find_object(Session) if context is not None else None) or Session()
-
-
 def _named(namespace: Mapping[str, object]) -> dict[Variable, str]:
     """First name → value of the assignments at the top level of the file."""
     found: dict[Variable, str] = {}
@@ -94,7 +86,7 @@ def _named(namespace: Mapping[str, object]) -> dict[Variable, str]:
 
 def _imported(path: Path, name: str | None, trainable: Sequence[str]) -> Model:
     with opened_files() as opened:
-        f = function_of_file(path, _session().dims, _session().shapes, trainable)
+        f = function_of_file(path, current_session().dims, current_session().shapes, trainable)
     functions = (f,) if name is None else _chosen(path, (f,), {}, name)
     return Model(path, functions, tuple(file for file in opened if file != path.absolute()))
 

@@ -15,6 +15,10 @@ from aotensor_cli.commands.names import MOST_THREADS
 from aotensor_cli.reading.completion import completes, cpus, features, optimisations, targets
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_Value = TypeVar("_Value")
+
+MOST_DIGITS: Final = 18
+"""Digits of the largest extent on the command line: all such numbers fit 64 bits."""
 
 CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -99,25 +103,43 @@ def debug_option(command: _Command) -> _Command:
     return option(command)
 
 
+def current_session() -> Session:
+    """The session of the command that runs; a new one if no command is running."""
+    context = click.get_current_context(silent=True)
+    return (context.find_object(Session) if context is not None else None) or Session()
+
+
 def _fix_dims(context: click.Context, _: click.Parameter, values: tuple[str, ...]) -> None:
-    session = context.find_object(Session)
+    session = context.find_object(Session) or Session()
     for part in (part for text in values for part in text.split(",")):
         name, _equals, number = part.rpartition("=")
         if not name or not number.strip().isdecimal():
             raise Refusal(f"--dim {part!r:.60} is not understood", "write it as batch=1")
-        if session is not None:
-            session.dims[name.strip()] = int(number)
+        _fix(session.dims, name.strip(), _extent("--dim", number), "--dim")
 
 
 def _fix_shapes(context: click.Context, _: click.Parameter, values: tuple[str, ...]) -> None:
-    session = context.find_object(Session)
+    session = context.find_object(Session) or Session()
     for text in values:
         name, _equals, extents = text.rpartition("=")
         parts = [part.strip() for part in extents.split(",") if extents.strip()]
         if not name or not all(part == "?" or part.isdecimal() for part in parts):
             raise Refusal(f"--shape {text!r:.60} is not understood", "write it as input=1,3,224,224, with ? for any")
-        if session is not None:
-            session.shapes[name.strip()] = tuple(None if part == "?" else int(part) for part in parts)
+        shape = tuple(None if part == "?" else _extent("--shape", part) for part in parts)
+        _fix(session.shapes, name.strip(), shape, "--shape")
+
+
+def _extent(option: str, text: str) -> int:
+    """An extent of an option.   Raises: Refusal beyond 64 bits"""
+    if len(text.strip()) > MOST_DIGITS:
+        raise Refusal(f"{option}: an extent of {text.strip():.60} is too large", f"write at most {MOST_DIGITS} digits")
+    return int(text)
+
+
+def _fix(kept: dict[str, _Value], name: str, value: _Value, option: str) -> None:
+    """Record a value of an option under a name.   Raises: Refusal if the name has another value already"""
+    if kept.setdefault(name, value) != value:
+        raise Refusal(f"{option} gives {name!r:.60} two values: {kept[name]} and {value}", "leave out one of them")
 
 
 def extent_options(command: _Command) -> _Command:

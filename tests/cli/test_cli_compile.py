@@ -136,6 +136,14 @@ def test_cross_compiles_an_object(call: Call, model: Path, tmp_path: Path) -> No
         (("--name", "../up"), 2, "--name '../up' is not a file name"),
         (("--grad", "w,soup"), 2, "--grad: no function has an input soup"),
         (("--grad", ","), 2, "--grad ',' is not understood"),
+        (("--memory", ""), 2, "--memory is bytes, such as 64M or 67108864, not ''"),
+        (("--memory", "1M", "--sizes", "soup=3"), 2, "sizes: there is no dim soup"),
+        (("--memory", "1M", "--sizes", "n=3,n=4"), 2, "--sizes 'n=3,n=4' gives n two extents"),
+        (("--weights", "--weights-from", "soup"), 2, "--weights-from is bytes"),
+        (("--dim", "n=3", "--dim", "n=4"), 2, "--dim gives 'n' two values: 3 and 4"),
+        (("--dim", f"n={2**63}"), 2, "--dim: an extent of 9223372036854775808 is too large"),
+        (("--shape", "x=1,?", "--shape", "x=1,2"), 2, "--shape gives 'x' two values: (1, None) and (1, 2)"),
+        (("--cpu", ""), 2, "the name of the target or CPU is empty"),
         (("--emit", "llvm", "--depfile", "x.d"), 2, "--depfile needs files to depend on the model"),
     ],
 )
@@ -172,6 +180,12 @@ def test_misspelt_values(call: Call, model: Path, tmp_path: Path, option: str, v
     answer = call("compile", model, "-o", tmp_path / "out", option, value)
     assert (answer.code, answer.out) == (2, "")
     assert re.search(rf"did you mean [^?]*\b{meant}\b[^?]*\?", answer.err), answer.err
+
+
+@pytest.mark.parametrize("command", ["bench", "inspect", "profile", "verify"])
+def test_a_library_has_its_extents(call: Call, library: Path, command: str) -> None:
+    answer = call(command, library, "--dim", "n=3")
+    assert (answer.code, answer.out) == (2, "") and f"{library}: this is compiled already" in answer.err
 
 
 def test_gradient_of_a_vector_is_refused(call: Call, model: Path, tmp_path: Path) -> None:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from aotensor.api.cost.inputs import dims_of, hint_of_dims
-from aotensor_cli.options import Refusal
+from aotensor_cli.options import MOST_DIGITS, Refusal
 from aotensor_runtime.manifest import FunctionSpec
-
-_DIGITS = 18
-"""Of a size, so that it is an int64."""
 
 
 def parse_sizes(text: str | None) -> dict[str, int]:
@@ -19,9 +16,10 @@ def parse_sizes(text: str | None) -> dict[str, int]:
         name, equals, value = part.strip().partition("=")
         if not part.strip() and not text:
             continue
-        if not equals or not name or not value.isdecimal() or len(value) > _DIGITS:
+        if not equals or not name or not value.isdecimal() or len(value) > MOST_DIGITS:
             raise Refusal(f"--sizes {text!r:.100} is not understood", "write n=1000,p=100")
-        sizes[name] = int(value)
+        if sizes.setdefault(name, int(value)) != int(value):
+            raise Refusal(f"--sizes {text!r:.100} gives {name} two extents", "leave out one of them")
     return sizes
 
 

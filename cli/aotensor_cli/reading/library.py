@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from aotensor_cli.options import Refusal
+from aotensor_cli.options import Refusal, current_session
 from aotensor_cli.reading.standard_input import MARK, standard_input
 from aotensor_runtime.errors import LibraryError
 from aotensor_runtime.formats.read import STARTS
@@ -48,9 +48,17 @@ def read_library(path: Path) -> bytes:
         raise Refusal(error.diagnostic.title) from error
 
 
+def refuse_extents(path: Path) -> None:
+    """Raise a Refusal if the command line fixes extents, which a compiled file has fixed already."""
+    session = current_session()
+    if session.dims or session.shapes:
+        raise Refusal(f"{path}: this is compiled already", "--dim and --shape are for ONNX models and StableHLO")
+
+
 @contextlib.contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Prefix errors about a library inside the context with its path."""
+    """Prefix errors about a library inside the context with its path.   Raises: as `refuse_extents`"""
+    refuse_extents(path)
     try:
         yield
     except LibraryError as error:

@@ -41,6 +41,13 @@ _BASELINE: Final = {
     "riscv64": "+m,+a,+f,+d,+c",
     "wasm32": "+simd128,+bulk-memory,+nontrapping-fptoint,+sign-ext",
 }
+# Features whose removal, or addition, changes in which registers C passes numbers: LLVM ends the process, or makes code
+# that callers cannot call
+_CONVENTION: Final = {
+    "x86_64": frozenset({"-sse", "-sse2", "-64bit", "+soft-float"}),
+    "aarch64": frozenset({"-fp-armv8", "-neon"}),
+    "riscv64": frozenset({"-f", "-d"}),
+}
 _FEATURES: Final = re.compile(r"[+-][\w.-]+(,[+-][\w.-]+)*")
 
 # Makes code for one empty function: LLVM ends the process if CPU and triple do not go together
@@ -94,8 +101,17 @@ class Machine:
             raise OptionError(f"opt_size does not go with optimisation level {opt_level}", hint=hint)
         if features and not _FEATURES.fullmatch(features):
             raise OptionError(f"cpu features {features!r} are not understood", hint="write them as +avx2,-fma")
+        if "" in (triple, cpu):
+            raise OptionError("the name of the target or CPU is empty", hint="leave it out for this machine's")
         target = _checked_triple(canonical(triple)) if triple else binding.get_default_triple()
         native = _architecture(target) == _architecture(binding.get_default_triple())
+        changed = _CONVENTION.get(_architecture(target), frozenset()) & set((features or "").split(","))
+        if changed:
+            found = " and ".join(sorted(changed))
+            raise OptionError(
+                f"cpu features {features!r}: {found} would change the calling convention of {target}",
+                hint=f"leave out {found}",
+            )
         name = cpu or ("host" if native else "generic")
         if name == "host" and not native:
             raise OptionError(f"cpu host is not a cpu of {target}", hint="use generic or name one")
@@ -324,17 +340,26 @@ def _check_cpu(triple: str, cpu: str, features: str) -> None:
     unknown = re.findall(r"'([^']*)' is not a recognized (processor|feature)", probe.stderr)
     for name, kind in unknown:
         word = "cpu" if kind == "processor" else "cpu feature"
-        raise OptionError(f"{word} {name} is unknown for {triple}", hint=_similar_names(triple, name))
-    if "LLVM ERROR" in probe.stderr:
+        raise OptionError(f"{word} {name} is unknown for {triple}", hint=_similar_names(triple, name, kind))
+    if probe.returncode:
         lines = probe.stderr.strip().splitlines()[-1:]
         raise OptionError(f"cpu {cpu} with features {features or 'none'} does not fit {triple}", lines=lines)
 
 
-def _similar_names(triple: str, name: str) -> str | None:
-    """A hint with names from LLVM's list of CPUs and features that are similar to `name`."""
+def _similar_names(triple: str, name: str, kind: str) -> str:
+    """A hint with LLVM's names of CPUs and features that are similar to `name`, or where to find all.
+
+    kind: as LLVM calls it, `processor` or `feature`
+    """
     known = known_names(triple)
+    if name == "native":  # as other compilers call it
+        return "did you mean host?"
     close = difflib.get_close_matches(name.lstrip("+-"), (*known.cpus, *known.features), cutoff=0.75)
-    return f"did you mean {' or '.join(close)}?" if close else None
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    if kind == "processor":
+        return f"there are host, generic, {', '.join(known.cpus)}"
+    return f"`llc -mtriple={triple} -mattr=help` lists {len(known.features)} features"
 
 
 @dataclass(frozen=True, slots=True)

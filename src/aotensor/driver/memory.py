@@ -14,7 +14,7 @@ from aotensor.core.types import dim_name
 from aotensor.driver.definition import Definition
 from aotensor.driver.function_spec import work_of
 from aotensor.driver.recipe import Lowered, Options, lower, make_library
-from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.errors import GraphTypeError, GraphValueError, OptionError
 from aotensor.graph.passes.remarks import Note
 from aotensor.ops.scan.rewrite.checkpoint import EVERY, STEPS, Checkpoints
 from aotensor.passes.report.bounds import refuse_heap, workspace_at
@@ -29,21 +29,21 @@ PASS: Final = "checkpoint-loops"
 def bytes_of(memory: object, what: str = "memory") -> int:
     """Convert a number of bytes, or text such as `64M` (K, M, G, T: powers of 1024), to an int.
 
-    Raises: GraphTypeError, GraphValueError for anything else, and for numbers below 1.
+    Raises: GraphTypeError for another type, OptionError for anything else, and for numbers below 1.
     """
     if isinstance(memory, bool) or not isinstance(memory, int | str):
         raise GraphTypeError(f"{what} is bytes, such as 64M or 67108864, not {memory!r:.60}")
     match = re.fullmatch(r"(\d{1,18}) ?([KMGT]?)(?:i?B)?", str(memory).strip())
     found = int(match[1]) * _UNITS[match[2]] if match is not None else 0
     if not 1 <= found < 1 << 62:
-        raise GraphValueError(f"{what} is bytes, such as 64M or 67108864, not {memory!r:.60}")
+        raise OptionError(f"{what} is bytes, such as 64M or 67108864, not {memory!r:.60}")
     return found
 
 
 def wanted_weights(weights: bool | str, least: int | str | None) -> WeightsOption | None:
     """The file of large constants, and the smallest size stored there; None for none.
 
-    Raises: GraphValueError for a name with a folder, and for a size that is none.
+    Raises: GraphValueError for a name with a folder, OptionError for a size that is none.
     """
     if weights is False:
         if least is not None:
@@ -102,7 +102,7 @@ class Footprint:
 class Memory:
     """The memory that a function needs with each number of checkpoints.   sizes: of dims that are not known, by name
 
-    Raises: GraphValueError for a missing or unknown size.
+    Raises: OptionError for a missing or unknown size.
     """
 
     def __init__(self, function: Definition, options: Options, sizes: Mapping[str, int]) -> None:
@@ -176,7 +176,7 @@ class Memory:
         try:
             workspace = workspace_at(lowered.module, function.name, self.sizes, WORKSPACE_ALIGNMENT)
         except KeyError as error:
-            raise GraphValueError(
+            raise OptionError(
                 f"{function.name}: its memory depends on {', '.join(missing)}",
                 hint=f"give sizes, at which the bound holds: --sizes {missing[0]}=1000 (sizes=)",
             ) from error
@@ -198,13 +198,13 @@ def within(
 
 
 def checked_sizes(functions: Sequence[Definition], sizes: Mapping[str, int]) -> dict[str, int]:
-    """Check sizes of dims.   Raises: GraphTypeError, GraphValueError for an invalid extent, or the name of no dim"""
+    """Check sizes of dims.   Raises: GraphTypeError for an invalid extent, OptionError for the name of no dim"""
     known = named_dims(functions)
     for name, n in sizes.items():
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise GraphTypeError(f"sizes: {name} must be an extent, a whole number, not {n!r:.50}")
         if name not in known:
-            raise GraphValueError(f"sizes: there is no dim {name}", hint=f"dims are {', '.join(known) or 'known'}")
+            raise OptionError(f"sizes: there is no dim {name}", hint=f"dims are {', '.join(known) or 'known'}")
     return dict(sizes)
 
 

@@ -122,7 +122,7 @@ class Options:
             )
         if levels:
             check_levels(Machine.parse(self.target).triple)
-        cpu = levels[0] if levels else full_name(self.cpu) if self.cpu else None
+        cpu = levels[0] if levels else full_name(self.cpu) if self.cpu is not None else None
         machine = Machine.parse(self.target, cpu, self.features, self.opt_level, self.opt_size)
         if self.weights is not None:
             refuse_weights(machine.triple, self.allocates)
