@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -78,6 +79,17 @@ def thread_count(text: str | None) -> int:
     if not text.isdecimal() or not 1 <= int(text[:10]) <= MOST_THREADS:
         raise Refusal(f"--threads {text!r:.60} is not understood", f"write a number from 1 to {MOST_THREADS}")
     return int(text)
+
+
+class FiniteRange(click.FloatRange):
+    """A finite number within bounds: every bound lets nan through."""
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
+        """The number.   Raises: click.BadParameter"""
+        found = super().convert(value, param, context)
+        if not math.isfinite(found):
+            self.fail(f"{value!r} is not a finite number", param, context)
+        return found
 
 
 class Refusal(Exception):

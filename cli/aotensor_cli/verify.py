@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from click.core import ParameterSource
 
 from aotensor.verification.library import verify_library
 from aotensor.verification.report import Report
@@ -23,6 +27,7 @@ def run(
     if is_library(path):
         if tool is not None:
             raise Refusal(f"{path}: a library has no C source to compile", "verify the model with --with cc")
+        _refuse_options_of_models(path)
         with naming(path):
             reports = [verify_library(path, read_library(path))]
     else:
@@ -32,6 +37,14 @@ def run(
                 reports.append(verify_function(f, samples, seed, rtol, gradients, begin, tool == "cc"))
     _show(reports, as_json)
     return Exit.DONE if all(reports) else Exit.WRONG
+
+
+def _refuse_options_of_models(path: Path) -> None:
+    """Raise a Refusal for an option that a library, which is checked with its recorded calls, does not use."""
+    context = click.get_current_context(silent=True)
+    for name in ("samples", "seed", "rtol", "gradients"):
+        if context is not None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise Refusal(f"{path}: a library is checked with its recorded calls, without --{name}", "verify the model")
 
 
 def _show(reports: Sequence[Report], as_json: bool) -> None:

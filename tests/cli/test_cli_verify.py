@@ -73,6 +73,23 @@ def test_c_source_is_a_row(call: Call, model: Path, library: Path) -> None:
     assert (answer.code, "a library has no C source to compile" in answer.err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("option", "value"), [("--samples", "3"), ("--seed", "0"), ("--rtol", "1"), ("--no-gradients", "")]
+)
+def test_a_library_has_its_calls(call: Call, library: Path, option: str, value: str) -> None:
+    answer = call("verify", library, option, *([value] if value else []))
+    assert answer.code == 2 and f"{library}: a library is checked with its recorded calls" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), [("verify", "--rtol"), ("run", "--rtol"), ("bench", "--seconds"), ("diff", "--rtol")]
+)
+@pytest.mark.parametrize("value", ["nan", "inf", "1e999"])
+def test_numbers_are_finite(call: Call, library: Path, command: str, option: str, value: str) -> None:
+    answer = call(command, library, *([library] if command == "diff" else []), option, value)
+    assert answer.code == 2 and f"invalid value for '{option}': '{value}' is not a finite number" in answer.err
+
+
 def test_tolerance_of_nothing_fails_with_1(call: Call, model: Path) -> None:
     answer = call("verify", f"{model}:logistic", "--rtol", "0", "--no-gradients", "--samples", "60", "--json")
     tree = json.loads(answer.out)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from aotensor_cli.commands.declaration import declare
-from aotensor_cli.options import debug_option, extent_options, json_option
+from aotensor_cli.options import FiniteRange, debug_option, extent_options, json_option
 from aotensor_cli.reading.completion import complete_subject
 
 
@@ -17,7 +17,7 @@ from aotensor_cli.reading.completion import complete_subject
 @click.option("--threads", metavar="1,2", help="Numbers of threads. Default: 1, and one for each processor.")
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0.01),
+    type=FiniteRange(min=0.01),
     default=1.0,
     show_default=True,
     help="Time for each function, size and number of threads.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from aotensor_cli.commands.declaration import declare
-from aotensor_cli.options import debug_option, extent_options, json_option
+from aotensor_cli.options import FiniteRange, debug_option, extent_options, json_option
 from aotensor_cli.reading.completion import complete_subject
 
 
@@ -15,12 +15,12 @@ from aotensor_cli.reading.completion import complete_subject
 @click.option("--sizes", metavar="n=1000,p=100", multiple=True, help="Extents of dims; may be repeated. Default: 1000.")
 @click.option("--threads", metavar="N", help="Number of threads of calls. Default: 1.")
 @click.option(
-    "--seconds", type=click.FloatRange(min=0), default=1.0, show_default=True,
+    "--seconds", type=FiniteRange(min=0), default=1.0, show_default=True,
     help="Duration of the timing of each function and size; 0 for none.",
 )  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random inputs.")
 @click.option(
-    "--rtol", type=click.FloatRange(min=0),
+    "--rtol", type=FiniteRange(min=0),
     help="Largest difference, relative to the largest magnitude of an output. Default: what the test vectors record; "
     "on other inputs by dtype and condition.",
 )  # fmt: skip

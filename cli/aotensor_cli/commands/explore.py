@@ -6,7 +6,7 @@ import click
 
 from aotensor_cli.commands.declaration import declare
 from aotensor_cli.commands.moment import Moment
-from aotensor_cli.options import debug_option, extent_options, pass_options
+from aotensor_cli.options import FiniteRange, debug_option, extent_options, pass_options
 from aotensor_cli.reading.completion import complete_subject, completes, functions_of_subject
 
 
@@ -22,7 +22,7 @@ from aotensor_cli.reading.completion import complete_subject, completes, functio
 @click.option("--sizes", metavar="n=1000,p=100", help="Extents of dims that time is estimated for. Default: 1000.")
 @click.option("--watch", is_flag=True, help="Compile again when a file of the model is saved.")
 @click.option(
-    "--seconds", type=click.FloatRange(min=1), default=120.0, show_default=True,
+    "--seconds", type=FiniteRange(min=1), default=120.0, show_default=True,
     help="Time limit of a compilation.",
 )  # fmt: skip
 @extent_options

@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from aotensor_cli.commands.declaration import declare
-from aotensor_cli.options import debug_option
+from aotensor_cli.options import FiniteRange, debug_option
 
 
 @declare("lsp")
 @click.option(
-    "--seconds", type=click.FloatRange(min=1), default=60.0, show_default=True,
+    "--seconds", type=FiniteRange(min=1), default=60.0, show_default=True,
     help="Time limit of a compilation.",
 )  # fmt: skip
 @click.option("--on-save", is_flag=True, help="Do not run a model when it is opened, only when it is saved.")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from aotensor_cli.commands.declaration import declare
-from aotensor_cli.options import debug_option, extent_options, json_option
+from aotensor_cli.options import FiniteRange, debug_option, extent_options, json_option
 from aotensor_cli.reading.completion import complete_subject
 
 
@@ -17,7 +17,7 @@ from aotensor_cli.reading.completion import complete_subject
 @click.option("--threads", metavar="N", help="Number of threads of calls. Default: 1.")
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0.1),
+    type=FiniteRange(min=0.1),
     default=2.0,
     show_default=True,
     help="Duration of sampling, for each function.",

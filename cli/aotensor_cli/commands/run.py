@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from aotensor_cli.commands.declaration import declare
-from aotensor_cli.options import debug_option, json_option
+from aotensor_cli.options import FiniteRange, debug_option, json_option
 from aotensor_cli.reading.completion import complete_subject
 
 
@@ -25,7 +25,7 @@ from aotensor_cli.reading.completion import complete_subject
     "--expect", metavar="FILE", type=click.Path(path_type=Path), help="Compare the outputs with those in a file."
 )
 @click.option(
-    "--rtol", type=click.FloatRange(min=0), help="Relative tolerance of --expect. Default: 1e-7, 1e-4 for float32."
+    "--rtol", type=FiniteRange(min=0), help="Relative tolerance of --expect. Default: 1e-7, 1e-4 for float32."
 )
 @json_option
 @debug_option

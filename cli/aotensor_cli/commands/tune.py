@@ -8,7 +8,7 @@ import click
 
 from aotensor_cli.commands.declaration import declare
 from aotensor_cli.commands.names import MOST_THREADS
-from aotensor_cli.options import debug_option, extent_options, json_option
+from aotensor_cli.options import FiniteRange, debug_option, extent_options, json_option
 from aotensor_cli.reading.completion import complete_subject
 
 
@@ -19,7 +19,7 @@ from aotensor_cli.reading.completion import complete_subject
     help="Extents of dims to optimise for; if repeated, the geometric mean of the times counts. Default: 1000.",
 )  # fmt: skip
 @click.option(
-    "--time", "seconds", metavar="SECONDS", type=click.FloatRange(min=1), default=60.0, show_default=True,
+    "--time", "seconds", metavar="SECONDS", type=FiniteRange(min=1), default=60.0, show_default=True,
     help="Duration of the search, for all functions together.",
 )  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, MOST_THREADS), help="Threads of calls. Default: one per processor.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from aotensor_cli.commands.declaration import declare
-from aotensor_cli.options import debug_option, extent_options, json_option
+from aotensor_cli.options import FiniteRange, debug_option, extent_options, json_option
 from aotensor_cli.reading.completion import complete_subject
 
 
@@ -16,7 +16,7 @@ from aotensor_cli.reading.completion import complete_subject
 @click.option("--measure", is_flag=True, help="Compile with and without the decisions, and time both alternately.")
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0.01),
+    type=FiniteRange(min=0.01),
     default=0.5,
     show_default=True,
     help="Duration of each timing of --measure.",
