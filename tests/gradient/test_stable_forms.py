@@ -192,6 +192,27 @@ def test_halves_are_looked_through() -> None:
         np.testing.assert_array_equal(found[1], [0.5, 0.5])
 
 
+@pytest.mark.parametrize(("dtype", "eps"), [("float16", 1e-3), ("bfloat16", 8e-3), ("float32", 1e-6)])
+def test_values_are_stable_across_roundings(dtype: str, eps: float) -> None:
+    """log σ(x), log(1 − σ(x)), log(1 + eˣ), log(1 + x) and eˣ − 1, with each op rounded to a narrower dtype than that
+    of the next.
+    """
+    pytest.importorskip("ml_dtypes", reason="bfloat16 needs ml_dtypes")
+    x = at.tensor("x", dtype=dtype, shape=("n",))
+    wide = (lambda y: at.cast(y, "float64")) if dtype == "float32" else lambda y: y
+    s, e = wide(at.sigmoid(x)), wide(at.exp(x))
+    f = aot.function([x], [at.log(s), at.log(1 - s), at.log(1 + e), at.log1p(e), at.log(1 + wide(x * 1)), e - 1])
+    values = at.cast(at.constant(np.array([-60.0, -1e-5, 1e-5, 12.0, 800.0])), dtype).eval()
+    v = values.astype("float64")
+    softplus, minus = np.logaddexp(0, v), np.logaddexp(0, -v)
+    with np.errstate(all="ignore"):
+        exact = [-minus, -softplus, softplus, softplus, np.log1p(v), np.expm1(v)]
+        for found in (f(values), f.reference(values)):
+            for y, wanted in zip(found, exact, strict=True):
+                rounded = wanted.astype(y.dtype).astype("float64")
+                np.testing.assert_allclose(y.astype("float64"), rounded, eps, 1e-7 if dtype == "float16" else 0)
+
+
 @pytest.mark.parametrize(
     "formula",
     [

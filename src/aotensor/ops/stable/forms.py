@@ -152,8 +152,9 @@ def _stable_forms(nodes: Sequence[Apply], look: Look) -> Iterator[tuple[Apply, t
     for node in nodes:
         kind = kind_of(node)
         nearest = min((distance[x] for x in node.inputs if x in distance), default=FAR + 1)
-        is_candidate = kind in RULES and (nearest <= FAR or kind in _DIRECT or _is_local(look, node))
-        yield node, stable_form(node, look) if is_candidate else None
+        near = look.at(node) if kind in RULES else look
+        is_candidate = kind in RULES and (nearest <= FAR or kind in _DIRECT or _is_local(near, node))
+        yield node, stable_form(node, near) if is_candidate else None
         own = 0 if kind in SOURCES else nearest + 1
         if own <= FAR:
             distance.update((y, own) for y in node.outputs)
@@ -177,7 +178,7 @@ def _rewritten(outputs: Sequence[Variable], nodes: Sequence[Apply], look: Look) 
     """The graph with stable forms, which are found in the old graph and built on the new one."""
     new: dict[Variable, Variable] = {}
     for node, found in _stable_forms(nodes, look):
-        is_used = found is not None and not (look.is_value and _is_of_scalars(node, found[1]))
+        is_used = found is not None and not (look.at(node).is_value and _is_of_scalars(node, found[1]))
         for one in found[1] if found is not None and is_used else [node]:
             _renew(one, new)
         if found is not None and is_used:

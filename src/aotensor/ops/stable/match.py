@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -25,6 +25,10 @@ from aotensor.ops.shape.extents import ShapeI
 
 DEEPEST: Final = 8
 """Longest chain of nodes that is searched for a formula."""
+
+_NEAR: Final = 4
+_WIDEST: Final = 8
+"""Nodes on a path, and nodes at equal distance from the root, that are searched for a rounding."""
 
 FAR: Final = DEEPEST + 4
 """Most nodes between the root of a formula and its functions, counting those of a product."""
@@ -62,6 +66,10 @@ class Look:
     is_value: bool = False
     readers: Mapping[Variable, int] = field(default_factory=dict)
     distance: dict[Variable, int] = field(default_factory=dict)
+
+    def at(self, node: Apply) -> Look:
+        """The matcher for formulas with this root: the pass `stabilize` does not recognise one across a rounding."""
+        return replace(self, is_value=False) if self.is_value and _is_rounded_inside(node) else self
 
     def node(self, x: Variable) -> Apply | None:
         """The node of x, looking through floating casts; None if the search must not continue."""
@@ -224,3 +232,22 @@ def _comes_from_maximum(x: Variable, depth: int) -> bool:
     found = node.inputs[1:] if kind_of(node) == "switch" else node.inputs[:1]
     is_view = kind_of(node) in ("cast", "identity", "switch", "maximum") or not isinstance(node.op, Elementwise)
     return is_view and any(_comes_from_maximum(y, depth - 1) for y in found)
+
+
+def _is_rounded_inside(root: Apply) -> bool:
+    """Is a part of a formula computed in a narrower dtype than its root, as every op on float16 is?"""
+    level = [root]
+    for _ in range(_NEAR):
+        inputs = [x for node in level for x in node.inputs]
+        if any(_is_rounded(x) for x in inputs):
+            return True
+        level = [x.owner for x in inputs if x.owner is not None and isinstance(x.owner.op, Elementwise)][:_WIDEST]
+    return False
+
+
+def _is_rounded(x: Variable) -> bool:
+    """Is x a computed number of a narrower floating dtype, cast to a wider one?"""
+    if x.owner is None or kind_of(x.owner) != "cast" or not _is_real(x.owner.inputs[0]):
+        return False
+    (y,) = x.owner.inputs
+    return y.owner is not None and dtypes.itemsize(y.dtype) < dtypes.itemsize(x.dtype)
