@@ -14,9 +14,9 @@ from sources import ROOT, Import, Source, sources, target_of
 
 # Each layer imports from itself and from those to its left.
 LAYERS: Final = (
-    "base", "core", "graph", "ops", "sparse", "gradient", "solutions", "densities", "sampling", "ir", "passes",
-    "codegen", "driver", "pictures", "verification", "api", "splitting", "tensor", "assembly", "top", "importers",
-    "cli",
+    "base", "core", "kernels", "graph", "ops", "sparse", "gradient", "solutions", "densities", "sampling", "ir",
+    "passes", "codegen", "driver", "pictures", "verification", "api", "splitting", "tensor", "assembly", "top",
+    "importers", "cli",
 )  # fmt: skip
 
 # Imports inside functions: (importer, what it loads) → why it waits.

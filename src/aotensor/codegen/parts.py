@@ -33,8 +33,8 @@ from aotensor.codegen.rounding import round_each
 from aotensor.codegen.targets.levels import LevelCode, name_by_level
 from aotensor.codegen.targets.systems import system_of
 from aotensor.codegen.weights.digest import define_compress
-from aotensor.passes.direct.translate import declared_kernels, kernel_module
 from aotensor.passes.gemm.dispatch import declared_products, product_module
+from aotensor.passes.kernels.functions import declared_kernels, kernel_module
 from aotensor.passes.pipeline import PassRunner, library_recipe
 from aotensor.passes.target import Target
 from aotensor_runtime.manifest import Manifest

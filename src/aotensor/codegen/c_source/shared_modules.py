@@ -11,8 +11,8 @@ from aotensor.codegen.machine import Machine
 from aotensor.codegen.parts import STRICT_PRODUCTS
 from aotensor.codegen.targets.facts import product_facts
 from aotensor.ir.location import Locations
-from aotensor.passes.direct.translate import declared_kernels, kernel_module
 from aotensor.passes.gemm.dispatch import declared_products, product_module
+from aotensor.passes.kernels.functions import declared_kernels, kernel_module
 from aotensor.passes.pipeline import PassRunner, library_recipe
 from aotensor.passes.target import Target
 

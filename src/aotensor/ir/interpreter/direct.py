@@ -27,8 +27,8 @@ from aotensor.core.types import Array
 from aotensor.errors import InternalError
 from aotensor.ir.dialect_sparse import DirectOp
 from aotensor.ir.interpreter.scalar_values import numpy_dtype
+from aotensor.kernels.language import run_kernel
 from aotensor.sparse.direct.fields import CholeskyPivots, HalfSolve, SelectedEntries
-from aotensor.sparse.direct.kernels import run_kernel
 from aotensor.sparse.direct.ops import CholeskySolve, EliminationOrder, LuSolve, factors_of, symmetric_factors_of
 from aotensor.sparse.direct.triangle import solve_by_columns, solve_by_rows
 

@@ -22,8 +22,8 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type
 from aotensor.ir.upstream import ReallocOp
-from aotensor.passes.direct.translate import call_kernel
 from aotensor.passes.emit.buffers import Buffers
+from aotensor.passes.kernels.functions import call_kernel
 from aotensor.sparse.direct import cholesky, lu, lu_solve, ordering, selected_inverse, triangle
 from aotensor.sparse.direct.ops import LU_MARKS, TOLERANCE
 

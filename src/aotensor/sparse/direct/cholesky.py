@@ -15,7 +15,7 @@ The layout is that of L in `sparse.direct.lu`, with D on the diagonals of the bl
 
 from __future__ import annotations
 
-from aotensor.sparse.direct.kernels import Index, Indices, Reals
+from aotensor.kernels.language import Index, Indices, Reals
 
 
 def begin_patterns(

@@ -12,10 +12,10 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
+from aotensor.kernels.language import run_kernel
 from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.linear import LinearOp
 from aotensor.sparse.direct import lu_solve, selected_inverse
-from aotensor.sparse.direct.kernels import run_kernel
 from aotensor.sparse.direct.ops import FactorsOp, solved_as_columns
 
 

@@ -20,7 +20,7 @@ Layout of the factors, of nodes t, with rows(t) = the list of node t and width(t
 
 from __future__ import annotations
 
-from aotensor.sparse.direct.kernels import Index, Indices, Real, Reals
+from aotensor.kernels.language import Index, Indices, Real, Reals
 
 
 def begin_factors(

@@ -5,7 +5,7 @@ y holds the right-hand side in the order of pivots and becomes the solution; of 
 
 from __future__ import annotations
 
-from aotensor.sparse.direct.kernels import Index, Indices, Reals
+from aotensor.kernels.language import Index, Indices, Reals
 
 
 def gather(n: Index, width: Index, place: Indices, b: Reals, y: Reals) -> None:

@@ -18,6 +18,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, Variables
+from aotensor.kernels.language import run_kernel
 from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.gradient_control import grad_not_implemented
 from aotensor.ops.linear import LinearOp
@@ -25,7 +26,6 @@ from aotensor.ops.shape.axes import dimshuffle, matrix_transpose
 from aotensor.ops.shape.extents import extent_of, product
 from aotensor.ops.shape.reshape import reshape
 from aotensor.sparse.direct import cholesky, lu, lu_solve, ordering
-from aotensor.sparse.direct.kernels import run_kernel
 from aotensor.sparse.patterns import IndexOp, OtherFormat, PatternRule
 
 TOLERANCE: Final = 0.1

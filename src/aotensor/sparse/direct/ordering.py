@@ -5,12 +5,12 @@ which a variable has adjacent variables and elements, and elements that an eleme
 with the same neighbours are one *supervariable*. Degrees are bounds from above that cost one look at the elements of
 a variable.
 
-The functions are kernels (`sparse.direct.kernels`).
+The functions are kernels (`aotensor.kernels`).
 """
 
 from __future__ import annotations
 
-from aotensor.sparse.direct.kernels import Index, Indices, root
+from aotensor.kernels.language import Index, Indices, root
 
 
 def graph_room(

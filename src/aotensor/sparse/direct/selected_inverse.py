@@ -15,7 +15,7 @@ splits, begins: the pairs (T, S∖T) of part S are `splits[2·begins[S]:2·begin
 
 from __future__ import annotations
 
-from aotensor.sparse.direct.kernels import Index, Indices, Reals
+from aotensor.kernels.language import Index, Indices, Reals
 
 
 def read_pivots(n: Index, order: Indices, table: Indices, info: Indices, lower: Reals, pivots: Reals) -> None:

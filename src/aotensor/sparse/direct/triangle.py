@@ -7,7 +7,7 @@ side, n rows of `many`, and becomes the solution. Each gives the first slice wit
 
 from __future__ import annotations
 
-from aotensor.sparse.direct.kernels import Index, Indices, Reals
+from aotensor.kernels.language import Index, Indices, Reals
 
 
 def solve_by_columns(

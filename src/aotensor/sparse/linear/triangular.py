@@ -19,6 +19,7 @@ from aotensor.errors import GraphLinAlgError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Variable
+from aotensor.kernels.language import run_kernel
 from aotensor.ops.complex.blocks import is_complex
 from aotensor.ops.complex.parts import conj
 from aotensor.ops.create import ones_like
@@ -30,7 +31,6 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.sparse.compressed_axes import at_rows, major_of_entries
 from aotensor.sparse.construct.diagonal import diag, square_diagonal
 from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.direct.kernels import run_kernel
 from aotensor.sparse.direct.triangle import solve_by_columns, solve_by_rows
 from aotensor.sparse.linear.complex_systems import solved_by_parts
 from aotensor.sparse.linear.implicit import Solve, equations, square

@@ -1,0 +1,324 @@
+"""Translate expressions of kernels: arithmetic, comparisons, elements, conditional expressions and calls.
+
+Numbers that are known when compiling are folded. `and`, `or` and conditional expressions evaluate both operands if
+these read no memory, call no kernel and divide nothing; otherwise they branch, as Python does.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, Protocol, TypeAlias
+
+from xdsl.ir import SSAValue
+
+from aotensor.core.dtypes import INDEX
+from aotensor.ir.index_builder import Extent
+from aotensor.ir.loop_builder import LoopBuilder
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.kernels.language import is_inlined
+from aotensor.passes.kernels.source import Kernel, source_of
+from aotensor.passes.kernels.values import FUNCTIONS, Number, Vector, allocate_vector, number_of, own_dtype
+
+Value: TypeAlias = "Number | Vector | Mapping[str, Value] | None"
+"""A number, a vector, a record, or None for a vector that nobody reads, whose stores are dropped."""
+Argument: TypeAlias = "Value | SSAValue | tuple[Any, ...]"
+"""An argument of a kernel: a value, a 1-D buffer, or a NamedTuple with the fields of a record."""
+
+_ARITHMETIC: Final[dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]]] = {
+    ast.Add: ("add", operator.add),
+    ast.Sub: ("sub", operator.sub),
+    ast.Mult: ("mul", operator.mul),
+    ast.Div: ("div", operator.truediv),
+    ast.FloorDiv: ("div", operator.floordiv),
+    ast.Mod: ("rem", operator.mod),
+    ast.LShift: ("shift_left", operator.lshift),
+    ast.RShift: ("shift_right", operator.rshift),
+    ast.BitAnd: ("and_", operator.and_),
+    ast.BitOr: ("or_", operator.or_),
+    ast.BitXor: ("xor", operator.xor),
+}
+"""Operator → (builder's verb, its function of Python numbers)."""
+_OF_EXTENTS: Final = {"add": "iadd", "sub": "isub", "mul": "imul"}
+"""Verb → that of index values, which folds and shares equal results."""
+_COMPARISONS: Final[dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]]] = {
+    ast.Eq: ("eq", operator.eq),
+    ast.NotEq: ("ne", operator.ne),
+    ast.Lt: ("lt", operator.lt),
+    ast.LtE: ("le", operator.le),
+    ast.Gt: ("gt", operator.gt),
+    ast.GtE: ("ge", operator.ge),
+}
+_EXTREMES: Final = {"min": ("minimum", "imin", min), "max": ("maximum", "imax", max)}
+
+
+class Caller(Protocol):
+    """Calls kernels that are functions of their own."""
+
+    def __call__(self, b: LoopBuilder, kernel: Kernel, arguments: Sequence[Argument], real: str) -> list[Number]: ...
+
+
+class Expressions:
+    """Translates expressions of one kernel. values: variable → number or vector, at the current statement.
+
+    real: the dtype of `Real`. caller: calls kernels that are not marked as inlined; None to inline all.
+    """
+
+    def __init__(self, b: LoopBuilder, kernel: Kernel, real: str, caller: Caller | None) -> None:
+        self.b, self.kernel, self.real, self.caller = b, kernel, real, caller
+        self.source = source_of(kernel)
+        self.values: dict[str, Value] = {}
+
+    def inlined(self, callee: Kernel, arguments: Sequence[Argument]) -> list[Number]:
+        """Translate a call in place; the translation of statements overrides it."""
+        raise NotImplementedError
+
+    def value(self, expression: ast.expr) -> Value:
+        """Translate an expression, or return the vector or record that it names."""
+        match expression:
+            case ast.Name() | ast.Attribute():
+                return self.named(expression)
+            case ast.Constant(value=None):
+                return None
+            case ast.IfExp(test=test, body=body, orelse=otherwise):
+                condition = self.number(test)
+                if isinstance(condition, Scalar):
+                    return self.choice(expression, condition, body, otherwise)
+                return self.value(body if condition else otherwise)
+            case ast.Call(func=ast.Name(id="alloc"), args=[like, n]):
+                vector = self.vector(like)
+                if vector is None:
+                    raise self.source.error(expression, "alloc needs the vector whose dtype it copies")
+                return vector.allocated(self.b, self.extent(n))
+            case ast.Call(func=ast.Name(id=("alloc_words" | "alloc_indices") as name), args=[n]):
+                return allocate_vector(self.b, "int64" if name == "alloc_words" else INDEX, self.extent(n))
+            case _:
+                return self.number(expression)
+
+    def number(self, expression: ast.expr) -> Number:
+        """Translate an expression whose value is a number."""
+        match expression:
+            case ast.Constant(value=bool() | int() | float() as value):
+                return value
+            case ast.Name() | ast.Attribute():
+                found = self.named(expression)
+                if isinstance(found, Scalar | bool | int | float):
+                    return found
+                raise self.source.error(expression, f"{ast.unparse(expression)} is not a number")
+            case ast.BinOp(left=left, op=op, right=right):
+                return self.binary(expression, op, self.number(left), self.number(right))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                x = self.number(operand)
+                return self.b.neg(x) if isinstance(x, Scalar) else -x
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                x = self.number(operand)
+                return self.b.not_(self.flag(operand, x)) if isinstance(x, Scalar) else not x
+            case ast.UnaryOp(op=ast.Invert(), operand=operand):
+                x = self.number(operand)
+                return self.b.not_(x) if isinstance(x, Scalar) else ~int(x)
+            case ast.Compare(left=left, ops=ops, comparators=rights):
+                return self.comparison(expression, left, ops, rights)
+            case ast.BoolOp(op=op, values=values):
+                return self.logic(values, isinstance(op, ast.And))
+            case ast.IfExp():
+                found = self.value(expression)
+                assert isinstance(found, Scalar | bool | int | float)
+                return found
+            case ast.Subscript():
+                return self.fetch(expression)
+            case ast.Call():
+                results = self.call(expression)
+                if len(results) != 1:
+                    raise self.source.error(expression, f"{len(results)} results are used as one")
+                return results[0]
+            case _:
+                raise self.source.unknown(expression)
+
+    def named(self, node: ast.expr) -> Value:
+        """The value of a variable, of a field of a record, or of a constant of the kernel's module."""
+        match node:
+            case ast.Name(id=name) if name in self.values:
+                return self.values[name]
+            case ast.Name(id=name) if isinstance(known := self.kernel.__globals__.get(name), bool | int | float):
+                return known
+            case ast.Attribute(value=ast.Name() as record, attr=name) if isinstance(
+                fields := self.named(record), Mapping
+            ):
+                return fields[name]
+            case ast.Name(id=name):
+                raise self.source.error(
+                    node, f"{name} may have no value here", hint="assign it before the loop or branch"
+                )
+            case _:
+                raise self.source.unknown(node)
+
+    def scalar(self, expression: ast.expr, dtype: str | None = None) -> Scalar:
+        """Translate an expression to a scalar, of a certain dtype if one is given."""
+        x = self.number(expression)
+        return self.as_scalar(expression, x, dtype or own_dtype(x, self.real))
+
+    def as_scalar(self, node: ast.AST, x: Number, dtype: str) -> Scalar:
+        found = number_of(self.b, x, dtype)
+        if found.dtype != dtype:
+            raise self.source.error(node, f"{found.dtype} where {dtype} is needed", hint=_CASTS)
+        return found
+
+    def flag(self, node: ast.AST, x: Number) -> Scalar:
+        """A truth value as a scalar."""
+        return self.as_scalar(node, x, "bool")
+
+    def extent(self, expression: ast.expr) -> Extent:
+        """Translate an index."""
+        x = self.number(expression)
+        return x if isinstance(x, int) and not isinstance(x, bool) else self.as_scalar(expression, x, INDEX)
+
+    def binary(self, node: ast.AST, op: ast.operator, x: Number, y: Number) -> Number:
+        """x op y; both have one dtype, which a number known when compiling takes from the other one."""
+        if type(op) not in _ARITHMETIC:
+            raise self.source.unknown(node)
+        verb, on_numbers = _ARITHMETIC[type(op)]
+        if not isinstance(x, Scalar) and not isinstance(y, Scalar):
+            return on_numbers(x, y)  # type: ignore[no-any-return]
+        a, c = self.alike(node, x, y)
+        if a.dtype == INDEX and verb in _OF_EXTENTS:
+            left, right = (n if isinstance(n, int) else s for n, s in ((x, a), (y, c)))
+            return getattr(self.b, _OF_EXTENTS[verb])(left, right)  # type: ignore[no-any-return]
+        return getattr(self.b, verb)(a, c)  # type: ignore[no-any-return]
+
+    def alike(self, node: ast.AST, x: Number, y: Number) -> tuple[Scalar, Scalar]:
+        """Two numbers as scalars of one dtype."""
+        scalars = [n for n in (x, y) if isinstance(n, Scalar)]
+        dtype = scalars[0].dtype if scalars else own_dtype(x, self.real)
+        a, c = (number_of(self.b, n, dtype) for n in (x, y))
+        if a.dtype != c.dtype:
+            raise self.source.error(node, f"{a.dtype} and {c.dtype} are mixed", hint=_CASTS)
+        return a, c
+
+    def comparison(
+        self, node: ast.expr, left: ast.expr, ops: Sequence[ast.cmpop], rights: Sequence[ast.expr]
+    ) -> Number:
+        """A comparison, or a chain of comparisons of which all are evaluated."""
+        x, found = self.number(left), None
+        for op, right in zip(ops, rights, strict=True):
+            if type(op) not in _COMPARISONS:
+                raise self.source.unknown(node)
+            y, (verb, on_numbers) = self.number(right), _COMPARISONS[type(op)]
+            if isinstance(x, Scalar) or isinstance(y, Scalar):
+                here: Number = self.b.compare(verb, *self.alike(node, x, y))
+            else:
+                here = bool(on_numbers(x, y))
+            found = here if found is None else self.both(node, found, here, True)
+            x = y
+        assert found is not None
+        return found
+
+    def both(self, node: ast.AST, x: Number, y: Number, is_and: bool) -> Number:
+        """x and y, or x or y, both evaluated."""
+        for known, other in ((x, y), (y, x)):
+            if not isinstance(known, Scalar):
+                return other if bool(known) == is_and else not is_and
+        return (self.b.and_ if is_and else self.b.or_)(self.flag(node, x), self.flag(node, y))
+
+    def logic(self, values: Sequence[ast.expr], is_and: bool) -> Number:
+        """`and` or `or`."""
+        first, *rest = values
+        found = self.number(first)
+        if not rest:
+            return found
+        if not isinstance(found, Scalar):
+            return self.logic(rest, is_and) if bool(found) == is_and else not is_and
+        if all(self.is_cheap(x) for x in rest):
+            return self.both(first, found, self.logic(rest, is_and), is_and)
+
+        def more() -> list[Scalar]:
+            return [self.flag(first, self.logic(rest, is_and))]
+
+        def decided() -> list[Scalar]:
+            return [self.b.constant(not is_and, "bool")]
+
+        return self.b.branch(self.flag(first, found), *((more, decided) if is_and else (decided, more)))[0]
+
+    def choice(self, node: ast.expr, condition: Scalar, body: ast.expr, otherwise: ast.expr) -> Scalar:
+        """`body if condition else otherwise`"""
+        if self.is_cheap(body) and self.is_cheap(otherwise):
+            x, y = self.alike(node, self.number(body), self.number(otherwise))
+            return self.b.select(self.flag(node, condition), x, y)
+        sides = [partial(self.side, x) for x in (body, otherwise)]
+        return self.b.branch(self.flag(node, condition), *sides)[0]
+
+    def side(self, expression: ast.expr) -> list[Scalar]:
+        """One side of a choice, in a block of its own."""
+        return [self.scalar(expression)]
+
+    def is_cheap(self, expression: ast.expr) -> bool:
+        """May an expression be evaluated although its value is not needed, since it cannot fail and takes no time?"""
+        for part in ast.walk(expression):
+            if isinstance(part, ast.Subscript | ast.Div | ast.FloorDiv | ast.Mod):
+                return False
+            if isinstance(part, ast.Call):
+                name = part.func.id if isinstance(part.func, ast.Name) else ""
+                if name not in FUNCTIONS and name not in _EXTREMES and not self.is_cheap_kernel(name):
+                    return False
+        return True
+
+    def is_cheap_kernel(self, name: str) -> bool:
+        """Is a function an inlined kernel that returns a cheap expression?"""
+        callee = self.kernel.__globals__.get(name)
+        if callee is None or (self.caller is not None and not is_inlined(callee)):
+            return False
+        last = source_of(callee).tree.body[-1]
+        is_short = all(isinstance(x, ast.Expr) for x in source_of(callee).tree.body[:-1])
+        return is_short and isinstance(last, ast.Return) and last.value is not None and self.is_cheap(last.value)
+
+    def fetch(self, expression: ast.Subscript) -> Scalar:
+        """Read an element of a vector."""
+        vector = self.vector(expression.value)
+        if vector is None:
+            raise self.source.error(expression, "a vector that nobody reads is read")
+        return vector.fetch(self.b, self.extent(expression.slice))
+
+    def vector(self, expression: ast.expr) -> Vector | None:
+        """The vector that an expression names."""
+        found = self.named(expression)
+        if not isinstance(found, Vector | None):
+            raise self.source.error(expression, f"{ast.unparse(expression)} is not a vector")
+        return found
+
+    def call(self, call: ast.Call) -> list[Number]:
+        """Translate a call of a builtin function or of another kernel."""
+        if not isinstance(call.func, ast.Name) or call.keywords:
+            raise self.source.unknown(call)
+        name, b = call.func.id, self.b
+        match name, call.args:
+            case (("min" | "max"), [first, second]):
+                verb, of_extents, on_numbers = _EXTREMES[name]
+                x, y = self.number(first), self.number(second)
+                if not isinstance(x, Scalar) and not isinstance(y, Scalar):
+                    return [on_numbers(x, y)]
+                a, c = self.alike(call, x, y)
+                return [getattr(b, of_extents if a.dtype == INDEX else verb)(a, c)]
+            case "word", [ast.Constant(value=int() as value)]:
+                return [b.constant(value, "int64")]
+            case "zero", [like] if (vector := self.vector(like)) is not None:
+                return [b.constant(0, vector.dtype)]
+            case "prefetch", [vector, k]:
+                found = self.vector(vector)
+                if found is not None:
+                    b.prefetch(found.buffer, found.at(self.extent(k)))
+                return []
+            case _, [argument] if name in FUNCTIONS:
+                return [FUNCTIONS[name](b, self.scalar(argument))]
+        callee = self.kernel.__globals__.get(name)
+        if not callable(callee):
+            raise self.source.unknown(call)
+        if len(call.args) != len(source_of(callee).arguments):
+            raise self.source.error(call, f"{name} has {len(source_of(callee).arguments)} arguments")
+        arguments = [self.value(x) for x in call.args]
+        if self.caller is None or is_inlined(callee):
+            return self.inlined(callee, arguments)
+        return self.caller(b, callee, arguments, self.real)
+
+
+_CASTS: Final = "convert with int(…) to an index, with word(…) to a word"
