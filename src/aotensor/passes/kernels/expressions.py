@@ -299,8 +299,6 @@ class Expressions:
                     return [on_numbers(x, y)]
                 a, c = self.alike(call, x, y)
                 return [getattr(b, of_extents if a.dtype == INDEX else verb)(a, c)]
-            case "word", [ast.Constant(value=int() as value)]:
-                return [b.constant(value, "int64")]
             case "zero", [like] if (vector := self.vector(like)) is not None:
                 return [b.constant(0, vector.dtype)]
             case "prefetch", [vector, k]:
@@ -309,7 +307,10 @@ class Expressions:
                     b.prefetch(found.buffer, found.at(self.extent(k)))
                 return []
             case _, [argument] if name in FUNCTIONS:
-                return [FUNCTIONS[name](b, self.scalar(argument))]
+                x = self.number(argument)
+                if name == "word" and not isinstance(x, Scalar):
+                    return [b.constant(x, "int64")]
+                return [FUNCTIONS[name](b, number_of(b, x, own_dtype(x, self.real)))]
         callee = self.kernel.__globals__.get(name)
         if not callable(callee):
             raise self.source.unknown(call)

@@ -34,7 +34,7 @@ from aotensor.ir.types import element_type
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.emit.lower_window import element_dtype
 from aotensor.passes.emit.parallel_lines import each_row
-from aotensor.passes.emit.patterns.index_vectors import Pattern
+from aotensor.passes.emit.patterns.index_vectors import pattern_of
 from aotensor.passes.target import Target
 
 _UNROLLED: Final = 16
@@ -56,9 +56,9 @@ def lower_block_product(b: LoopBuilder, buffers: Buffers, op: PatternOp, target:
     """Lower `block_product`, y = A·x; on several cores if the operation is marked so."""
     own, b.fastmath = b.fastmath, op.fastmath
     loops = _Blocks(b, buffers, op, target)
-    blocks = b.iadd(b.ifloordiv(loops.p.count, b.imax(loops.p.slices, 1)), 1)
+    blocks = b.iadd(b.ifloordiv(loops.p.entries, b.imax(loops.p.slices, 1)), 1)
     work = b.imul(b.imul(blocks, loops.columns), 2 * loops.height * loops.width)
-    each_row(b, op, target, loops.p.slices, work, lambda: loops.row, 0, loops.p.indptr.buffer)
+    each_row(b, op, target, loops.p.slices, work, lambda: loops.row, 0, loops.p.indptr)
     b.fastmath = own
 
 
@@ -82,7 +82,7 @@ class _Blocks:
 
     def __init__(self, b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
         self.b, self.target, self.dtype = b, target, element_dtype(op.tensors[0])
-        self.p = Pattern(b, buffers, op.arguments[0], op.arguments[1])
+        self.p = pattern_of(b, buffers, op, 0)
         self.data, self.x, self.y = (buffers.buffer(v) for v in (*op.arguments[2:4], op.tensors[0]))
         _, height, width = buffers.shape(op.arguments[2])
         assert isinstance(height, int) and isinstance(width, int)
@@ -115,7 +115,7 @@ class _Blocks:
         b = self.b
 
         def block(p: Scalar, carried: list[Scalar]) -> list[Scalar]:
-            column = self.p.indices[p]
+            column = b.position(self.p.indices, p)
             xs = [self._load(self.x, [column], piece) for piece in pieces]
             blocks = [self._load(self.data, [p, b.index(r)], piece) for r in rows for piece in pieces]
             return self._sums(carried, blocks, xs * len(rows))
@@ -130,7 +130,7 @@ class _Blocks:
         for rows in _groups(self.height, max(self.registers // len(pieces), 1)):
 
             def block(p: Scalar, carried: list[Scalar], rows: range = rows) -> list[Scalar]:
-                column = self.p.indices[p]
+                column = b.position(self.p.indices, p)
 
                 def term(j: Scalar, sums: list[Scalar]) -> list[Scalar]:
                     xs = [self._load(self.x, [column, j], piece) for piece in pieces]
@@ -150,7 +150,7 @@ class _Blocks:
         for piece in self._pieces(self.width):
 
             def block(p: Scalar, _: list[Scalar], piece: Piece = piece) -> list[Scalar]:
-                at = [self.p.indices[p]]
+                at = [b.position(self.p.indices, p)]
 
                 def term(r: Scalar, sums: list[Scalar]) -> list[Scalar]:
                     x = self._spread(b.fetch(self.x, [i, r], self.dtype), piece.lanes)
@@ -166,7 +166,7 @@ class _Blocks:
         b = self.b
 
         def block(p: Scalar, _: list[Scalar]) -> list[Scalar]:
-            column = self.p.indices[p]
+            column = b.position(self.p.indices, p)
 
             def to(j: Scalar, _: list[Scalar]) -> list[Scalar]:
                 def term(r: Scalar, sums: list[Scalar]) -> list[Scalar]:
@@ -188,7 +188,8 @@ class _Blocks:
     def _each_block(
         self, i: Scalar, start: Sequence[Scalar], body: Callable[[Scalar, list[Scalar]], list[Scalar]]
     ) -> list[Scalar]:
-        return self.b.loop(*self.p.bounds(i), start, body, is_vectorisable=False, is_unrolled=False)
+        first, last = (self.b.position(self.p.indptr, k) for k in (i, self.b.iadd(i, 1)))
+        return self.b.loop(first, last, start, body, is_vectorisable=False, is_unrolled=False)
 
     def _each(
         self, count: int, start: Sequence[Scalar], body: Callable[[Scalar, list[Scalar]], list[Scalar]]

@@ -1,0 +1,114 @@
+"""Kernels of patterns as plain Python, with checked positions, against SciPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aotensor.graph.sparse_type import scipy_sparse
+from aotensor.kernels import pattern_products, patterns
+from aotensor.kernels.language import Bounded, run_kernel
+from aotensor.kernels.patterns import Pattern
+
+ss: Any = scipy_sparse()
+SHAPES = [(0, 0), (1, 1), (5, 7), (9, 200), (30, 130)]
+
+
+def _matrix(rows: int, columns: int, seed: int) -> Any:
+    made = ss.random(rows, columns, 0.2, "csr", random_state=seed)
+    made.sort_indices()
+    return made
+
+
+def _pattern(x: Any) -> Pattern:
+    indices, indptr = Bounded(x.indices.tolist()), Bounded(x.indptr.tolist())
+    return Pattern(indices, indptr, len(x.indptr) - 1, len(x.indices))
+
+
+def _ints(n: int) -> Any:
+    return np.full(n, -9)
+
+
+@pytest.mark.parametrize(("rows", "columns"), SHAPES)
+def test_transpose(rows: int, columns: int) -> None:
+    x = _matrix(rows, columns, 1)
+    permutation, slices, starts = _ints(x.nnz), _ints(x.nnz), _ints(columns + 1)
+    run_kernel(patterns.transpose, _pattern(x), columns, permutation, slices, starts)
+    y = x.T.tocsr()
+    y.sort_indices()
+    np.testing.assert_array_equal(starts, y.indptr)
+    np.testing.assert_array_equal(slices, y.indices)
+    np.testing.assert_array_equal(x.data[permutation], y.data)
+
+
+@pytest.mark.parametrize(("rows", "columns"), SHAPES)
+def test_two_patterns(rows: int, columns: int) -> None:
+    x, y = (_matrix(rows, columns, seed) for seed in (2, 3))
+    p, q = _pattern(x), _pattern(y)
+    ones = [ss.csr_matrix((np.ones(m.nnz), m.indices, m.indptr), m.shape) for m in (x, y)]
+
+    found = _ints(x.nnz)
+    run_kernel(patterns.positions, p, q, columns, found)
+    is_there = found >= 0
+    entries = x.tocoo()
+    assert is_there.sum() == (ones[0].multiply(ones[1])).nnz
+    np.testing.assert_array_equal(y.data[found[is_there]], y.toarray()[entries.row, entries.col][is_there])
+
+    indices, indptr, in_p, in_q = _ints(x.nnz + 1), _ints(rows + 1), _ints(x.nnz + 1), _ints(x.nnz + 1)
+    run_kernel(patterns.intersection, p, q, columns, indices, indptr, in_p, in_q)
+    both, n = ones[0].multiply(ones[1]).tocsr(), int(indptr[-1])
+    both.sort_indices()
+    np.testing.assert_array_equal(indptr, both.indptr)
+    np.testing.assert_array_equal(indices[:n], both.indices)
+    np.testing.assert_array_equal(x.indices[in_p[:n]], y.indices[in_q[:n]])
+
+    size = x.nnz + y.nnz + 1
+    indices, indptr, in_p, in_q = _ints(size), _ints(rows + 1), _ints(size), _ints(size)
+    slots = _ints(x.nnz), _ints(y.nnz)
+    run_kernel(patterns.union, p, q, indices, indptr, *slots, in_p, in_q)
+    either = ones[0] + ones[1]
+    either.sort_indices()
+    np.testing.assert_array_equal(indptr, either.indptr)
+    np.testing.assert_array_equal(indices[: either.nnz], either.indices)
+    for own, positions, matrix in zip(slots, (in_p, in_q), (x, y), strict=True):
+        np.testing.assert_array_equal(positions[own], np.arange(matrix.nnz))
+        assert (positions[: either.nnz] >= 0).sum() == matrix.nnz
+
+
+@pytest.mark.parametrize(("rows", "columns"), SHAPES)
+def test_products(rows: int, columns: int) -> None:
+    x, y = _matrix(rows, rows, 4), _matrix(rows, columns, 5)
+    p, q = _pattern(x), _pattern(y)
+    product = (x @ y).tocsr()
+    product.sort_indices()
+    indptr, room, indices = _ints(rows + 1), _ints(1), _ints(product.nnz)
+    run_kernel(pattern_products.bound, p, y.indptr, columns, room)
+    assert room[0] >= product.nnz
+    run_kernel(pattern_products.count_rows, p, q, columns, indptr)
+    np.testing.assert_array_equal(indptr, product.indptr)
+    many = (columns + 63) // 64
+    run_kernel(pattern_products.sorted_rows, p, q, many, (many + 63) // 64, indices, indptr)
+    np.testing.assert_array_equal(indptr, product.indptr)
+    np.testing.assert_array_equal(indices, product.indices)
+
+    marks, data, z = np.full(columns, -1), np.zeros(product.nnz), np.zeros(product.nnz)
+    c, workspace, unsorted = _pattern(product), np.zeros(columns), _ints(product.nnz)
+    for i in range(rows):
+        row = p, q, x.data, y.data, indptr, True, False, marks, unsorted, data, None
+        run_kernel(pattern_products.filled_row, i, *row)
+        run_kernel(pattern_products.product_row, i, p, q, c, x.data, y.data, z, workspace)
+    found = ss.csr_matrix((data, unsorted, indptr), product.shape)
+    np.testing.assert_allclose(found.toarray(), product.toarray(), rtol=1e-12)
+    np.testing.assert_allclose(z, product.data, rtol=1e-12)
+
+    writer, left, right = np.full(columns, -1), np.zeros(x.nnz), np.zeros(y.nnz)
+    for i in range(rows):
+        run_kernel(pattern_products.left_row, i, p, q, c, z, y.data, left, workspace, writer, False)
+    writer[:] = -1
+    for i in range(rows):
+        run_kernel(pattern_products.right_row, i, p, q, c, x.data, z, right, workspace, writer, False)
+    for values, matrix, whole in ((left, x, product @ y.T), (right, y, x.T @ product)):
+        entries = matrix.tocoo()
+        np.testing.assert_allclose(values, whole.toarray()[entries.row, entries.col], rtol=1e-12, atol=1e-14)
