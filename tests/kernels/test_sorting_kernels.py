@@ -1,0 +1,82 @@
+"""Kernels of lines as plain Python, with checked positions, against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aotensor.kernels import selection, sorting
+from aotensor.kernels.language import Bounded, order_key
+from aotensor.kernels.selection import Memory
+from aotensor.kernels.sorting import Line
+
+RNG = np.random.default_rng(5)
+LINES: dict[str, Any] = {
+    "none": np.zeros(0),
+    "one": np.ones(1),
+    "equal": np.zeros(40),
+    "zeros": np.array([0.0, -0.0] * 20),
+    "nan": np.array([np.nan, 1.0, -np.inf, np.nan, np.inf, 0.0] * 9),
+    "ties": RNG.integers(0, 9, 333),
+    "numbers": RNG.normal(size=517),
+    "sorted": np.arange(130),
+    "reversed": np.arange(97)[::-1],
+}
+
+
+def _line(n: int) -> Line:
+    """A line of n elements that are not written yet."""
+    return Line(Bounded([None] * n), Bounded([None] * n))
+
+
+def _sorted(x: Any, size: int) -> Line:
+    line, source = _line(len(x)), Bounded(x.tolist())
+    if size:
+        rounds = (max(-(-len(x) // size), 1) - 1).bit_length()
+        sorting.sort_on_cores(source, line, _line(len(x)), len(x), size, rounds)
+    else:
+        sorting.sort_line(source, line, _line(len(x)), len(x))
+    return line
+
+
+@pytest.mark.parametrize("size", [0, 48, 64])
+@pytest.mark.parametrize("name", LINES)
+def test_sorts(name: str, size: int) -> None:
+    x = LINES[name]
+    line = _sorted(x, size)
+    order = np.argsort(x, kind="stable")
+    assert list(line.positions) == order.tolist()
+    assert [str(v) for v in line.values] == [str(v) for v in x[order].tolist()]  # text tells −0 from 0
+
+
+@pytest.mark.parametrize("name", [name for name in LINES if len(LINES[name])])
+def test_selects(name: str) -> None:
+    x = LINES[name]
+    n, keys = len(x), sorted(order_key(v) for v in x.tolist())
+    order = np.argsort(x, kind="stable")
+
+    def memory() -> Memory:
+        return Memory(Bounded([None] * n), Bounded([None] * selection.SAMPLE))
+
+    ranks = sorted({0, n // 3, n // 3 + 1, n // 2, n - 1} & {*range(n)})
+    found = Bounded([None] * len(ranks))
+    selection.at_ranks(Bounded(x.tolist()), n, ranks, len(ranks), found, memory())
+    assert found == order[ranks].tolist()
+    assert [order_key(x.tolist()[k]) for k in found] == [keys[rank] for rank in ranks]
+
+    for many in sorted({1, n // 2, n} - {0}):
+        for is_last in (False, True):
+            found = Bounded([None] * many)
+            selection.at_one_end(Bounded(x.tolist()), n, many, is_last, found, memory())
+            assert found == sorted(order[n - many :] if is_last else order[:many])
+
+
+def test_long_lines_are_selected_in_rounds() -> None:
+    x = RNG.normal(size=3000)
+    memory = Memory(Bounded([None] * 3000), Bounded([None] * selection.SAMPLE))
+    found = Bounded([None] * 5)
+    selection.at_one_end(Bounded(x.tolist()), 3000, 5, True, found, memory)
+    assert found == sorted(np.argsort(x)[-5:])
+    assert selection.find(Bounded(x.tolist()), 3000, 1234, memory)[0] == order_key(float(np.sort(x)[1234]))
