@@ -40,16 +40,14 @@ def first_unpaired(
     for p in range(indptr[0], indptr[n]):
         starts[indices[p] + 1] = starts[indices[p] + 1] + 1
     for i in range(n):
-        starts[i + 1] = starts[i + 1] + starts[i]
+        starts[i + 1] += starts[i]
         marks[i] = -1
     for j in range(n):
         for p in range(indptr[j], indptr[j + 1]):
             i = indices[p]
             columns[starts[i]] = j
-            starts[i] = starts[i] + 1
-    found = 0
-    begin = 0
-    j = 0
+            starts[i] += 1
+    found, begin, j = 0, 0, 0
     while j < n and found == 0:
         for p in range(indptr[j], indptr[j + 1]):
             marks[indices[p]] = j
@@ -57,9 +55,8 @@ def first_unpaired(
             if marks[columns[p]] != j:
                 found = j + 1
         begin = starts[j]
-        j = j + 1
-    j = 0
-    begin = 0
+        j += 1
+    j, begin = 0, 0
     for i in range(n):
         marks[i] = -1
     while j < n and found == 0:
@@ -69,27 +66,15 @@ def first_unpaired(
             if marks[indices[p]] != j:
                 found = j + 1
         begin = starts[j]
-        j = j + 1
+        j += 1
     return found
 
 
 def find_patterns(
-    begin: Index,
-    n: Index,
-    room: Index,
-    indptr: Indices,
-    indices: Indices,
-    order: Indices,
-    position: Indices,
-    table: Indices,
-    rows: Indices,
-    info: Indices,
-    marks: Indices,
-    children: Indices,
-    siblings: Indices,
-    node_of: Indices,
-    found: Indices,
-) -> Index:
+    begin: Index, n: Index, room: Index, indptr: Indices, indices: Indices, order: Indices, position: Indices,
+    table: Indices, rows: Indices, info: Indices, marks: Indices, children: Indices, siblings: Indices,
+    node_of: Indices, found: Indices,
+) -> Index:  # fmt: skip
     """Find the patterns of columns from `begin` on while there is memory; returns the first column that is not done.
 
     room: of rows; a column needs n + 1 at most. marks: the last column that a row was seen in. children, siblings:
@@ -106,7 +91,7 @@ def find_patterns(
             if i > k and marks[i] != k:
                 marks[i] = k
                 found[count] = i
-                count = count + 1
+                count += 1
         last = info[1] - 1
         joins = 0
         t = children[k]
@@ -117,7 +102,7 @@ def find_patterns(
                 if i > k and marks[i] != k:
                     marks[i] = k
                     found[count] = i
-                    count = count + 1
+                    count += 1
             if t == last:
                 joins = 1
             t = siblings[t]
@@ -144,7 +129,7 @@ def find_patterns(
         if parent < n:
             siblings[node] = children[parent]
             children[parent] = node
-        k = k + 1
+        k += 1
     return k
 
 
@@ -156,13 +141,13 @@ def sort_rows(n: Index, table: Indices, rows: Indices, info: Indices, first: Ind
     for p in range(info[2]):
         first[rows[p] + 1] = first[rows[p] + 1] + 1
     for i in range(n):
-        first[i + 1] = first[i + 1] + first[i]
+        first[i + 1] += first[i]
     for t in range(info[1]):
         at = table[m + t]
         for p in range(at, at + table[2 * m + t]):
             i = rows[p]
             owners[first[i]] = t
-            first[i] = first[i] + 1
+            first[i] += 1
     begin = 0
     for i in range(n):
         for p in range(begin, first[i]):
@@ -176,23 +161,10 @@ def sort_rows(n: Index, table: Indices, rows: Indices, info: Indices, first: Ind
 
 
 def factor_nodes(
-    n: Index,
-    indptr: Indices,
-    indices: Indices,
-    data: Reals,
-    order: Indices,
-    position: Indices,
-    table: Indices,
-    rows: Indices,
-    lower: Reals,
-    info: Indices,
-    node_of: Indices,
-    where: Indices,
-    heads: Indices,
-    following: Indices,
-    places: Indices,
-    sums: Reals,
-) -> None:
+    n: Index, indptr: Indices, indices: Indices, data: Reals, order: Indices, position: Indices, table: Indices,
+    rows: Indices, lower: Reals, info: Indices, node_of: Indices, where: Indices, heads: Indices,
+    following: Indices, places: Indices, sums: Reals,
+) -> None:  # fmt: skip
     """Compute the numbers of L and D.
 
     where: the place of a row in the node that is made. heads, following: nodes that say something of the columns of a
@@ -219,7 +191,7 @@ def factor_nodes(
                 i = position[indices[p]]
                 if i >= start + c:
                     at = column + where[i]
-                    lower[at] = lower[at] + data[p]
+                    lower[at] += data[p]
         d = heads[t]
         while d >= 0:
             after = following[d]
@@ -250,18 +222,18 @@ def factor_nodes(
                             + lower[a + 2 * long + r] * v2
                             + lower[a + 3 * long + r] * v3
                         )
-                    e = e + 4
+                    e += 4
                 while e < wide:
                     a = values + e * long + j
                     v0 = lower[a] * lower[values + e * long + e]
                     for r in range(rest):
                         sums[r] = sums[r] + lower[a + r] * v0
-                    e = e + 1
+                    e += 1
                 column = base + (rows[rows_of + j] - start) * height
                 for r in range(rest):
                     at = column + where[rows[rows_of + j + r]]
-                    lower[at] = lower[at] - sums[r]
-                j = j + 1
+                    lower[at] -= sums[r]
+                j += 1
             places[d] = j
             if j < long:
                 u = node_of[rows[rows_of + j]]
@@ -289,13 +261,13 @@ def factor_nodes(
                         + lower[a + 2 * height + r] * v2
                         + lower[a + 3 * height + r] * v3
                     )
-                e = e + 4
+                e += 4
             while e < c:
                 a = base + e * height + c
                 v0 = lower[a] * lower[base + e * height + e]
                 for r in range(height - c):
                     sums[r] = sums[r] + lower[a + r] * v0
-                e = e + 1
+                e += 1
             pivot = lower[column + c] - sums[0]
             if pivot <= 0.0:
                 info[0] = order[start + c] + 1
@@ -303,10 +275,10 @@ def factor_nodes(
                 lower[column + c] = pivot
                 for r in range(1, height - c):
                     lower[column + c + r] = (lower[column + c + r] - sums[r]) / pivot
-            c = c + 1
+            c += 1
         if width < height:
             places[t] = width
             u = node_of[rows[list_at + width]]
             following[t] = heads[u]
             heads[u] = t
-        t = t + 1
+        t += 1

@@ -38,35 +38,11 @@ def begin_factors(
 
 
 def factor_columns(
-    begin: Index,
-    n: Index,
-    tolerance: Real,
-    room: Index,
-    indptr: Indices,
-    indices: Indices,
-    data: Reals,
-    order: Indices,
-    position: Indices,
-    table: Indices,
-    rows: Indices,
-    lower: Reals,
-    segments: Indices,
-    upper: Reals,
-    info: Indices,
-    x: Reals,
-    part: Reals,
-    sums: Reals,
-    marks: Indices,
-    seen: Indices,
-    node_of: Indices,
-    first: Indices,
-    stack: Indices,
-    places: Indices,
-    path: Indices,
-    found: Indices,
-    ends: Indices,
-    pruned: Indices,
-) -> Index:
+    begin: Index, n: Index, tolerance: Real, room: Index, indptr: Indices, indices: Indices, data: Reals,
+    order: Indices, position: Indices, table: Indices, rows: Indices, lower: Reals, segments: Indices, upper: Reals,
+    info: Indices, x: Reals, part: Reals, sums: Reals, marks: Indices, seen: Indices, node_of: Indices,
+    first: Indices, stack: Indices, places: Indices, path: Indices, found: Indices, ends: Indices, pruned: Indices,
+) -> Index:  # fmt: skip
     """Factorise columns from `begin` on while there is memory; returns the first column that is not done.
 
     tolerance: a diagonal element is the pivot if it is so large, relative to the largest one.
@@ -92,18 +68,17 @@ def factor_columns(
     ):
         q = order[k]
         last = info[1] - 1
-        count = 0
-        top = n
+        count, top = 0, n
         # the rows and nodes that the column reaches, nodes in the order of their updates
         for p in range(indptr[q], indptr[q + 1]):
             i = indices[p]
-            x[i] = x[i] + data[p]
+            x[i] += data[p]
             if marks[i] != k:
                 marks[i] = k
                 at = position[i]
                 if at < 0:
                     found[count] = i
-                    count = count + 1
+                    count += 1
                 else:
                     s = node_of[at]
                     if seen[s] == k:
@@ -121,13 +96,13 @@ def factor_columns(
                             entered = 0
                             while place < end:
                                 j = rows[place]
-                                place = place + 1
+                                place += 1
                                 if marks[j] != k:
                                     to = position[j]
                                     if to < 0:
                                         marks[j] = k
                                         found[count] = j
-                                        count = count + 1
+                                        count += 1
                                     else:
                                         u = node_of[to]
                                         if u != t:
@@ -140,18 +115,15 @@ def factor_columns(
                                                 places[depth] = place
                                                 stack[depth + 1] = u
                                                 places[depth + 1] = table[m + u] + table[2 * m + u]
-                                                entered = 1
-                                                place = end
+                                                entered, place = 1, end
                             if entered == 1:
-                                depth = depth + 1
+                                depth += 1
                             else:
-                                top = top - 1
+                                top -= 1
                                 path[top] = t
-                                depth = depth - 1
+                                depth -= 1
         # does the column continue the last node?
-        joins = 0
-        if last >= 0 and seen[last] == k and count == table[2 * m + last] - (k - table[last]):
-            joins = 1
+        joins = int(last >= 0 and seen[last] == k and count == table[2 * m + last] - (k - table[last]))
         node = last + 1 - joins
         if joins == 0:
             table[node] = k
@@ -160,7 +132,7 @@ def factor_columns(
             table[3 * m + node] = used_lower
             for i in range(count):
                 rows[used_rows + i] = found[i]
-            used_rows = used_rows + 2 * count
+            used_rows += 2 * count
             pruned[node] = 0
         own = used_lower
         table[4 * m + k] = used_segments
@@ -193,10 +165,10 @@ def factor_columns(
             else:
                 segments[used_segments] = low
                 segments[used_segments + 1] = width
-                used_segments = used_segments + 2
+                used_segments += 2
                 for c in range(width):
                     upper[used_upper + c] = part[c]
-                used_upper = used_upper + width
+                used_upper += width
             rest = height - block
             if width == 1:
                 value = part[0]
@@ -206,7 +178,7 @@ def factor_columns(
                     i = rows[below + r]
                     x[i] = x[i] - lower[at + r] * value
             else:
-                column = column + block
+                column += block
                 for r in range(rest):
                     sums[r] = lower[column + r] * part[0] + lower[column + height + r] * part[1]
                 c = 2
@@ -224,26 +196,23 @@ def factor_columns(
                             + lower[a + 2 * height + r] * p2
                             + lower[a + 3 * height + r] * p3
                         )
-                    c = c + 4
+                    c += 4
                 while c < width:
                     a = column + c * height
                     value = part[c]
                     for r in range(rest):
                         sums[r] = sums[r] + lower[a + r] * value
-                    c = c + 1
+                    c += 1
                 below = list_at + block
                 for r in range(rest):
                     i = rows[below + r]
-                    x[i] = x[i] - sums[r]
+                    x[i] -= sums[r]
         # the pivot
         start = table[node]
         height = table[2 * m + node]
         list_at = table[m + node]
         above = k - start
-        best = 0.0
-        best_at = above
-        diagonal = 0.0
-        diagonal_at = -1
+        best, best_at, diagonal, diagonal_at = 0.0, above, 0.0, -1
         for r in range(above, height):
             i = rows[list_at + r]
             value = x[i]
@@ -251,12 +220,10 @@ def factor_columns(
             lower[own + r] = value
             size = abs(value)
             if size > best or size != size:
-                best = size
-                best_at = r
+                best, best_at = size, r
             if i == q:
-                diagonal = size
-                diagonal_at = r
-        used_lower = used_lower + height
+                diagonal, diagonal_at = size, r
+        used_lower += height
         if best == 0.0:
             info[0] = q + 1
         else:
@@ -293,18 +260,18 @@ def factor_columns(
                         if rows[place] == pivot_row:
                             pruned[t] = 1
                             place = end
-                        place = place + 1
+                        place += 1
                     if pruned[t] == 1:
                         while low < end:
                             i = rows[low]
                             if position[i] >= 0:
-                                low = low + 1
+                                low += 1
                             else:
-                                end = end - 1
+                                end -= 1
                                 rows[low] = rows[end]
                                 rows[end] = i
                         ends[t] = low
-            k = k + 1
+            k += 1
         info[2] = used_rows
         info[3] = used_lower
         info[4] = used_segments

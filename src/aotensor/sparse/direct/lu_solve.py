@@ -53,7 +53,7 @@ def solve_lower(n: Index, table: Indices, rows: Indices, lower: Reals, info: Ind
                     sums[r] = sums[r] + lower[a + r] * value
             for r in range(rest):
                 i = rows[below + r]
-                y[i] = y[i] - sums[r]
+                y[i] -= sums[r]
 
 
 def solve_upper(
@@ -81,8 +81,8 @@ def solve_upper(
                 length = segments[g + 1]
                 for d in range(length):
                     y[low + d] = y[low + d] - upper[p + d] * value
-                p = p + length
-                g = g + 2
+                p += length
+                g += 2
 
 
 def solve_upper_transposed(
@@ -104,8 +104,8 @@ def solve_upper_transposed(
                 length = segments[g + 1]
                 for d in range(length):
                     value = value - upper[p + d] * y[low + d]
-                p = p + length
-                g = g + 2
+                p += length
+                g += 2
             for d in range(c):
                 value = value - lower[at + d] * y[start + d]
             y[k] = value / lower[at + c]
@@ -189,8 +189,8 @@ def solve_upper_several(
                     to = (low + d) * many
                     for e in range(many):
                         y[to + e] = y[to + e] - value * y[own + e]
-                p = p + length
-                g = g + 2
+                p += length
+                g += 2
 
 
 def solve_upper_transposed_several(
@@ -215,8 +215,8 @@ def solve_upper_transposed_several(
                     source = (low + d) * many
                     for e in range(many):
                         y[own + e] = y[own + e] - value * y[source + e]
-                p = p + length
-                g = g + 2
+                p += length
+                g += 2
             for d in range(c):
                 value = lower[at + d]
                 source = (start + d) * many
@@ -249,22 +249,9 @@ def solve_lower_transposed_several(
 
 
 def solve_factored(
-    n: Index,
-    many: Index,
-    transposed: Index,
-    order: Indices,
-    position: Indices,
-    table: Indices,
-    info: Indices,
-    rows: Indices,
-    lower: Reals,
-    segments: Indices,
-    upper: Reals,
-    b: Reals,
-    y: Reals,
-    sums: Reals,
-    x: Reals,
-) -> None:
+    n: Index, many: Index, transposed: Index, order: Indices, position: Indices, table: Indices, info: Indices,
+    rows: Indices, lower: Reals, segments: Indices, upper: Reals, b: Reals, y: Reals, sums: Reals, x: Reals,
+) -> None:  # fmt: skip
     """Solve A·x = b, or Aᵀ·x = b, with L·U factors.   b, x: n rows of `many`; y: as long; sums: n"""
     if transposed == 0:
         scatter(n, many, position, b, y)
@@ -287,18 +274,9 @@ def solve_factored(
 
 
 def solve_symmetric(
-    n: Index,
-    many: Index,
-    order: Indices,
-    table: Indices,
-    info: Indices,
-    rows: Indices,
-    lower: Reals,
-    b: Reals,
-    y: Reals,
-    sums: Reals,
-    x: Reals,
-) -> None:
+    n: Index, many: Index, order: Indices, table: Indices, info: Indices, rows: Indices, lower: Reals, b: Reals,
+    y: Reals, sums: Reals, x: Reals,
+) -> None:  # fmt: skip
     """A·x = b with the factors L·D·Lᵀ of `sparse.direct.cholesky`.   b, x: n rows of `many`; y: as long; sums: n"""
     m = n + 1
     gather(n, many, order, b, y)
@@ -320,19 +298,9 @@ def solve_symmetric(
 
 
 def solve_half(
-    n: Index,
-    many: Index,
-    transposed: Index,
-    order: Indices,
-    table: Indices,
-    info: Indices,
-    rows: Indices,
-    lower: Reals,
-    b: Reals,
-    y: Reals,
-    sums: Reals,
-    x: Reals,
-) -> None:
+    n: Index, many: Index, transposed: Index, order: Indices, table: Indices, info: Indices, rows: Indices,
+    lower: Reals, b: Reals, y: Reals, sums: Reals, x: Reals,
+) -> None:  # fmt: skip
     """Pᵀ·x = L⁻ᵀ·Pᵀ·b, or L⁻¹·Pᵀ·b if `transposed`.   b, x: n rows of `many`; y: as long; sums: n"""
     gather(n, many, order, b, y)
     if transposed == 1:

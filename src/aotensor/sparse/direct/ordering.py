@@ -26,7 +26,7 @@ def graph_room(
         for i in range(n):
             length = rows[i + 1] - rows[i]
             if length <= dense:
-                room = room + length * length
+                room += length * length
     return room
 
 
@@ -38,11 +38,8 @@ def has_diagonal(n: Index, indptr: Indices, indices: Indices) -> Index:
         for p in range(indptr[j], indptr[j + 1]):
             if indices[p] == j:
                 found = 1
-        count = count + found
-    answer = 0
-    if count == n:
-        answer = 1
-    return answer
+        count += found
+    return int(count == n)
 
 
 def longest_sparse(n: Index) -> Index:
@@ -56,18 +53,9 @@ def size_of_lists(n: Index, room: Index) -> Index:
 
 
 def neighbours(
-    n: Index,
-    indptr: Indices,
-    indices: Indices,
-    rows: Indices,
-    columns: Indices,
-    symmetric: Index,
-    dense: Index,
-    start: Indices,
-    length: Indices,
-    lists: Indices,
-    mark: Indices,
-) -> Index:
+    n: Index, indptr: Indices, indices: Indices, rows: Indices, columns: Indices, symmetric: Index, dense: Index,
+    start: Indices, length: Indices, lists: Indices, mark: Indices,
+) -> Index:  # fmt: skip
     """The graph of A + Aᵀ, or of Aᵀ·A without dense rows: lists[start[j] : start[j] + length[j]] are the neighbours of
     column j.
     """
@@ -83,7 +71,7 @@ def neighbours(
                 if mark[i] != j:
                     mark[i] = j
                     lists[at] = i
-                    at = at + 1
+                    at += 1
             else:
                 if rows[i + 1] - rows[i] <= dense:
                     for q in range(rows[i], rows[i + 1]):
@@ -91,38 +79,23 @@ def neighbours(
                         if mark[k] != j:
                             mark[k] = j
                             lists[at] = k
-                            at = at + 1
+                            at += 1
         if symmetric == 1:
             for q in range(rows[j], rows[j + 1]):
                 k = columns[q]
                 if mark[k] != j:
                     mark[k] = j
                     lists[at] = k
-                    at = at + 1
+                    at += 1
         length[j] = at - start[j]
     return at
 
 
 def minimum_degree(
-    n: Index,
-    dense: Index,
-    size: Index,
-    used: Index,
-    start: Indices,
-    length: Indices,
-    lists: Indices,
-    spare: Indices,
-    elements: Indices,
-    weight: Indices,
-    degree: Indices,
-    first: Indices,
-    after: Indices,
-    before: Indices,
-    tag: Indices,
-    parent: Indices,
-    heads: Indices,
-    order: Indices,
-) -> None:
+    n: Index, dense: Index, size: Index, used: Index, start: Indices, length: Indices, lists: Indices,
+    spare: Indices, elements: Indices, weight: Indices, degree: Indices, first: Indices, after: Indices,
+    before: Indices, tag: Indices, parent: Indices, heads: Indices, order: Indices,
+) -> None:  # fmt: skip
     """Compute `order`: the columns in the order of their elimination.
 
     start, length, lists[: used]: the graph, which is used up; lists and spare are of `size`, at least used + n.
@@ -134,10 +107,7 @@ def minimum_degree(
     parent[i]: the element or variable that has absorbed i, −1 for none
     heads: of variables with equal checksums, and, later, of children
     """
-    free = used
-    done = 0
-    lowest = 0
-    mark = 1
+    free, done, lowest, mark = used, 0, 0, 1
     last_dense = -1
     for i in range(n):
         spare[i] = -1
@@ -154,7 +124,7 @@ def minimum_degree(
             elements[i] = -3
             after[i] = last_dense
             last_dense = i
-            done = done + 1
+            done += 1
         else:
             d = degree[i]
             other = first[d]
@@ -165,14 +135,14 @@ def minimum_degree(
             first[d] = i
     while done < n:
         while first[lowest] < 0:
-            lowest = lowest + 1
+            lowest += 1
         p = first[lowest]
         follower = after[p]
         first[lowest] = follower
         if follower >= 0:
             before[follower] = -1
         pivots = weight[p]
-        done = done + pivots
+        done += pivots
         if free + n > size:
             free = 0
             for i in range(n):
@@ -181,13 +151,12 @@ def minimum_degree(
                     start[i] = free
                     for k in range(length[i]):
                         spare[free] = lists[at + k]
-                        free = free + 1
+                        free += 1
             for k in range(free):
                 lists[k] = spare[k]
         # the new element: all that stand beside p, by itself or in an element
         weight[p] = -pivots
-        begin = free
-        own = 0
+        begin, own = free, 0
         for e in range(elements[p] + 1):
             source = p
             low = start[p] + elements[p]
@@ -200,10 +169,10 @@ def minimum_degree(
                 i = lists[k]
                 w = weight[i]
                 if w > 0:
-                    own = own + w
+                    own += w
                     weight[i] = -w
                     lists[free] = i
-                    free = free + 1
+                    free += 1
                     left = before[i]
                     right = after[i]
                     if right >= 0:
@@ -225,7 +194,7 @@ def minimum_degree(
             for q in range(start[i], start[i] + elements[i]):
                 e = lists[q]
                 if tag[e] >= mark:
-                    tag[e] = tag[e] + w
+                    tag[e] += w
                 else:
                     if tag[e] != 0:
                         tag[e] = degree[e] + mark + w
@@ -235,18 +204,16 @@ def minimum_degree(
             low = start[i]
             middle = low + elements[i]
             high = low + length[i]
-            at = low
-            d = 0
-            checksum = 0
+            at, d, checksum = low, 0, 0
             for q in range(low, middle):
                 e = lists[q]
                 if tag[e] != 0:
                     outside = tag[e] - mark
                     if outside > 0:
-                        d = d + outside
+                        d += outside
                         lists[at] = e
-                        at = at + 1
-                        checksum = checksum + e
+                        at += 1
+                        checksum += e
                     else:
                         parent[e] = p
                         tag[e] = 0
@@ -256,14 +223,14 @@ def minimum_degree(
                 j = lists[q]
                 w = weight[j]
                 if w > 0:
-                    d = d + w
+                    d += w
                     lists[at] = j
-                    at = at + 1
-                    checksum = checksum + j
+                    at += 1
+                    checksum += j
             if d == 0:
-                pivots = pivots - weight[i]
-                done = done - weight[i]
-                own = own + weight[i]
+                pivots -= weight[i]
+                done -= weight[i]
+                own += weight[i]
                 weight[i] = 0
                 elements[i] = -2
                 parent[i] = p
@@ -302,11 +269,10 @@ def minimum_degree(
                                 end = start[other] + length[other]
                                 while q < end:
                                     if spare[lists[q]] != mark:
-                                        same = 0
-                                        q = end
-                                    q = q + 1
+                                        same, q = 0, end
+                                    q += 1
                             if same == 1:
-                                weight[i] = weight[i] + weight[other]
+                                weight[i] += weight[other]
                                 weight[other] = 0
                                 elements[other] = -2
                                 parent[other] = i
@@ -314,7 +280,7 @@ def minimum_degree(
                             else:
                                 previous = other
                             other = after[other]
-                        mark = mark + 1
+                        mark += 1
                     i = after[i]
         # back into the lists of degrees
         at = begin
@@ -333,7 +299,7 @@ def minimum_degree(
                 first[d] = i
                 lowest = min(lowest, d)
                 lists[at] = i
-                at = at + 1
+                at += 1
         weight[p] = 0
         length[p] = at - begin
         degree[p] = own
@@ -360,13 +326,13 @@ def minimum_degree(
                 child = heads[top]
                 if child >= 0:
                     heads[top] = after[child]
-                    depth = depth + 1
+                    depth += 1
                     before[depth] = child
                 else:
                     order[at] = top
-                    at = at + 1
-                    depth = depth - 1
+                    at += 1
+                    depth -= 1
     while last_dense >= 0:
         order[at] = last_dense
-        at = at + 1
+        at += 1
         last_dense = after[last_dense]

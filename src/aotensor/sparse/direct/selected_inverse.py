@@ -45,9 +45,7 @@ def count_splits(k: Index) -> Index:
 
 def is_subset(t: Index, s: Index) -> Index:
     """1 if all bits of t are bits of s, else 0."""
-    answer = 1
-    a = t
-    b = s
+    answer, a, b = 1, t, s
     while a > 0:
         if a % 2 > b % 2:
             answer = 0
@@ -65,7 +63,7 @@ def find_splits(parts: Index, splits: Indices, begins: Indices) -> None:
             if is_subset(t, s) == 1:
                 splits[2 * count] = t
                 splits[2 * count + 1] = s - t
-                count = count + 1
+                count += 1
         begins[s + 1] = count
 
 
@@ -83,8 +81,7 @@ def name_nodes(n: Index, order: Indices, table: Indices, info: Indices, position
 
 def place_of(row: Index, begin: Index, count: Index, rows: Indices) -> Index:
     """The position of `row` among `count` ascending rows from `begin` on, which contain it (binary search)."""
-    low = 0
-    high = count
+    low, high = 0, count
     while low + 1 < high:
         middle = (low + high) // 2
         if rows[begin + middle] <= row:
@@ -103,27 +100,10 @@ def entry_at(n: Index, a: Index, b: Index, node_of: Indices, table: Indices, row
 
 
 def factor_parts(
-    n: Index,
-    parts: Index,
-    nnz: Index,
-    indptr: Indices,
-    indices: Indices,
-    directions: Reals,
-    position: Indices,
-    table: Indices,
-    rows: Indices,
-    info: Indices,
-    lower: Reals,
-    scaled: Reals,
-    node_of: Indices,
-    splits: Indices,
-    begins: Indices,
-    where: Indices,
-    heads: Indices,
-    following: Indices,
-    places: Indices,
-    sums: Reals,
-) -> None:
+    n: Index, parts: Index, nnz: Index, indptr: Indices, indices: Indices, directions: Reals, position: Indices,
+    table: Indices, rows: Indices, info: Indices, lower: Reals, scaled: Reals, node_of: Indices, splits: Indices,
+    begins: Indices, where: Indices, heads: Indices, following: Indices, places: Indices, sums: Reals,
+) -> None:  # fmt: skip
     """Parts 1 and on of L, D and L·D: derivatives of the factors along directions.   directions: k vectors of nnz"""
     m = n + 1
     size = info[3]
@@ -135,8 +115,7 @@ def factor_parts(
             scaled[column + c] = pivot
             for r in range(c + 1, height):
                 scaled[column + r] = lower[column + r] * pivot
-    direction = 0
-    single = 1
+    direction, single = 0, 1
     for s in range(1, parts):
         own = s * size
         for p in range(size):
@@ -149,8 +128,8 @@ def factor_parts(
                     if i != j:
                         value = value * 0.5
                     at = own + entry_at(n, position[i], position[j], node_of, table, rows)
-                    scaled[at] = scaled[at] + value
-            direction = direction + 1
+                    scaled[at] += value
+            direction += 1
             single = single * 2
         for t in range(info[1]):
             heads[t] = -1
@@ -181,8 +160,8 @@ def factor_parts(
                     column = own + base + (rows[rows_of + j] - start) * height
                     for r in range(rest):
                         at = column + where[rows[rows_of + j + r]]
-                        scaled[at] = scaled[at] - sums[r]
-                    j = j + 1
+                        scaled[at] -= sums[r]
+                    j += 1
                 places[d] = j
                 if j < long:
                     u = node_of[rows[rows_of + j]]
@@ -198,7 +177,7 @@ def factor_parts(
                     add_columns(height - c, c, height, left, right, lower, scaled, sums)
                 column = base + c * height + c
                 for r in range(height - c):
-                    scaled[own + column + r] = scaled[own + column + r] - sums[r]
+                    scaled[own + column + r] -= sums[r]
                     sums[r] = scaled[own + column + r]
                 lower[own + column] = scaled[own + column]
                 for g in range(begins[s], begins[s + 1] - 1):
@@ -236,13 +215,13 @@ def add_columns(
                 + a[p + 2 * stride + r] * v2
                 + a[p + 3 * stride + r] * v3
             )
-        e = e + 4
+        e += 4
     while e < count:
         p = left + e * stride
         v0 = b[right + e * stride]
         for r in range(rest):
             sums[r] = sums[r] + a[p + r] * v0
-        e = e + 1
+        e += 1
 
 
 def add_product(rest: Index, stride: Index, left: Index, right: Index, a: Reals, b: Reals, sums: Reals) -> None:
@@ -262,32 +241,20 @@ def add_product(rest: Index, stride: Index, left: Index, right: Index, a: Reals,
                 + a[p + 2 * stride + r] * v2
                 + a[p + 3 * stride + r] * v3
             )
-        e = e + 4
+        e += 4
     while e < rest:
         p = left + e * stride
         v0 = b[right + e]
         for r in range(rest):
             sums[r] = sums[r] + a[p + r] * v0
-        e = e + 1
+        e += 1
 
 
 def invert_selected(
-    n: Index,
-    parts: Index,
-    tallest: Index,
-    table: Indices,
-    rows: Indices,
-    info: Indices,
-    lower: Reals,
-    node_of: Indices,
-    splits: Indices,
-    begins: Indices,
-    places: Indices,
-    square: Reals,
-    reciprocals: Reals,
-    sums: Reals,
-    inverse: Reals,
-) -> None:
+    n: Index, parts: Index, tallest: Index, table: Indices, rows: Indices, info: Indices, lower: Reals,
+    node_of: Indices, splits: Indices, begins: Indices, places: Indices, square: Reals, reciprocals: Reals,
+    sums: Reals, inverse: Reals,
+) -> None:  # fmt: skip
     """Compute the entries of the inverse in the blocks of the factors.
 
     square: parts·tallest² numbers: of all rows of a node the part of Z among them, whole. places: of these rows in
@@ -310,7 +277,7 @@ def invert_selected(
                 place = 0
                 for j in range(i, height):
                     while rows[table[m + u] + place] < rows[list_at + j]:
-                        place = place + 1
+                        place += 1
                     places[j] = place
             column = table[3 * m + u] + (rows[list_at + i] - table[u]) * table[2 * m + u]
             for s in range(parts):
@@ -356,17 +323,9 @@ def invert_selected(
 
 
 def read_entries(
-    n: Index,
-    start: Index,
-    indptr: Indices,
-    indices: Indices,
-    position: Indices,
-    node_of: Indices,
-    table: Indices,
-    rows: Indices,
-    values: Reals,
-    x: Reals,
-) -> None:
+    n: Index, start: Index, indptr: Indices, indices: Indices, position: Indices, node_of: Indices, table: Indices,
+    rows: Indices, values: Reals, x: Reals,
+) -> None:  # fmt: skip
     """Copy entries of a symmetric matrix from blocks to the entries of a pattern.   start: of its part in `values`"""
     for j in range(n):
         for p in range(indptr[j], indptr[j + 1]):

@@ -18,14 +18,12 @@ def solve_by_columns(
     """
     failure = 0
     for k in range(n):
-        j = k
-        if sign < 0:
-            j = n - 1 - k
+        j = n - 1 - k if sign < 0 else k
         if unit == 0:
             diagonal = 0.0
             for p in range(indptr[j], indptr[j + 1]):
                 if indices[p] == j:
-                    diagonal = diagonal + data[p]
+                    diagonal += data[p]
             if diagonal == 0.0:
                 if failure == 0:
                     failure = j + 1
@@ -37,7 +35,7 @@ def solve_by_columns(
             for p in range(indptr[j], indptr[j + 1]):
                 i = indices[p]
                 if sign * (i - j) > 0:
-                    x[i] = x[i] - data[p] * value
+                    x[i] -= data[p] * value
         else:
             for p in range(indptr[j], indptr[j + 1]):
                 i = indices[p]
@@ -54,26 +52,24 @@ def solve_by_rows(
     """Solve in place if slice j is row j: x[j] follows from the elements that are solved already."""
     failure = 0
     for k in range(n):
-        j = k
-        if sign < 0:
-            j = n - 1 - k
+        j = n - 1 - k if sign < 0 else k
         diagonal = 0.0
         if many == 1:
             value = x[j]
             for p in range(indptr[j], indptr[j + 1]):
                 i = indices[p]
                 if i == j:
-                    diagonal = diagonal + data[p]
+                    diagonal += data[p]
                 else:
                     if sign * (i - j) < 0:
-                        value = value - data[p] * x[i]
+                        value -= data[p] * x[i]
             x[j] = value
         else:
             for p in range(indptr[j], indptr[j + 1]):
                 i = indices[p]
                 factor = data[p]
                 if i == j:
-                    diagonal = diagonal + factor
+                    diagonal += factor
                 else:
                     if sign * (i - j) < 0:
                         for e in range(many):
