@@ -40,9 +40,8 @@ def marked(cases: Iterable[Case]) -> Iterator[tuple[Case, Sequence[pytest.MarkDe
     """Each case with the mark of the level that it waits for, and why."""
     ops, typed = set[str](), set[tuple[str, ...]]()
     for case in cases:
-        nodes = all_nodes(case.outputs(case.variables(case.draw(np.random.default_rng(7)))))
-        names = {node.op.name for node in nodes}
-        kinds = {(node.op.name, *(x.dtype for x in node.inputs)) for node in nodes}
+        kinds = _kinds(case)
+        names = {name for name, *_ in kinds}
         if names - ops:
             yield case, ()
         elif kinds - typed:
@@ -51,3 +50,14 @@ def marked(cases: Iterable[Case]) -> Iterator[tuple[Case, Sequence[pytest.MarkDe
             yield case, (pytest.mark.level("all", "other rows have its ops, with operands of the same dtypes"),)
         ops |= names
         typed |= kinds
+
+
+_KINDS: Final[dict[str, set[tuple[str, ...]]]] = {}
+
+
+def _kinds(case: Case) -> set[tuple[str, ...]]:
+    """The ops of a row with the dtypes of their operands, kept: three tests ask, and all graphs take seconds."""
+    if case.id not in _KINDS:
+        nodes = all_nodes(case.outputs(case.variables(case.draw(np.random.default_rng(7)))))
+        _KINDS[case.id] = {(node.op.name, *(x.dtype for x in node.inputs)) for node in nodes}
+    return _KINDS[case.id]
