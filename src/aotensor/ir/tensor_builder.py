@@ -11,7 +11,6 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
-    DenseIntOrFPElementsAttr,
     i64,
 )
 from xdsl.dialects.linalg import ops as linalg
@@ -43,7 +42,7 @@ from aotensor.ir.library_builder import LibraryBuilder
 from aotensor.ir.location import Locations
 from aotensor.ir.scalar_builder import CONTRACT, NO_FAST_MATH, Scalar
 from aotensor.ir.sizes import TOO_LARGE, Sizes, has_fitting_count
-from aotensor.ir.types import element_type, tensor_type
+from aotensor.ir.types import dense_elements, element_type, tensor_type
 
 if TYPE_CHECKING:
     from aotensor.ir.regions import Regions
@@ -107,10 +106,7 @@ class TensorBuilder(LibraryBuilder):
         if array.ndim == 0:
             return self.from_scalar(self.scalars.constant(array.item(), dtype))
         kind: Any = tensor_type(dtype, array.shape)
-        flat = array.ravel().tolist()
-        if dtypes.is_discrete(dtype):
-            flat = array.ravel().view(f"i{array.itemsize}").tolist()
-        op = arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(kind, flat), kind)
+        op = arith.ConstantOp(dense_elements(array, kind), kind)
         return Tensor(self.insert_op(op), dtype, array.shape)
 
     def item(self, x: Tensor) -> Scalar:
