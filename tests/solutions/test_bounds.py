@@ -151,11 +151,10 @@ def test_least_squares_in_boxes_of_scipy(rng: np.random.Generator) -> None:
     f = aot.function([y, high], [*names, jacobian(found.solution, high), jacobian(found.solution, y)], name="decay")
 
     def solved(observed: Any, end: float) -> Any:
-        fit = scipy.optimize.least_squares(
+        return scipy.optimize.least_squares(
             lambda p: p[0] * np.exp(-p[1] * times) + p[2] - observed, [1, 0.5, 0], "3-point",
             bounds=([-1] * 3, [INF, end, 0.3]), xtol=1e-15, ftol=1e-15, gtol=1e-15,
         )  # fmt: skip
-        return fit
 
     for end in (0.9, 3.0):
         for run in (f, f.reference):

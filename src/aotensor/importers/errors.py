@@ -11,7 +11,7 @@ from aotensor.errors import OptionError, UnsupportedError
 
 _SHOWN: Final = 20
 """Lines of an error that lists operations."""
-_HINT: Final = "write them by other operations, or give them to aotensor as an Op of your own"
+HINT: Final = "write them by other operations, or give them to aotensor as an Op of your own"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Untranslated:
 class NoCounterpart(UnsupportedError):
     """The error that operations of a framework have no counterpart here.   operations: all of them, each once."""
 
-    def __init__(self, framework: str, found: Iterable[Untranslated], hint: str = _HINT) -> None:
+    def __init__(self, framework: str, found: Iterable[Untranslated], hint: str = HINT) -> None:
         counts = Counter(found)
         self.framework = framework
         self.operations = tuple(counts)

@@ -14,7 +14,7 @@ import aotensor.tensor as at
 from aotensor.errors import GraphTypeError
 from aotensor.importers.gradients import with_gradients
 from aotensor.importers.jax.dims import dim_of
-from aotensor.importers.jax.interpret import Importer, check, dtype_of
+from aotensor.importers.jax.interpret import Importer, dtype_of
 from aotensor.importers.jax.keys import is_key, words
 from aotensor.importers.names import function_name
 
@@ -58,7 +58,7 @@ def from_jax(
     )
     for label, asked, found in zip(labels, avals, traced.in_avals, strict=True):
         _check_width(label, asked, found)
-    check(traced.jaxpr)
+    Importer({}).check(traced)
     inputs = [_symbol(label, aval) for label, aval in zip(labels, traced.in_avals, strict=True)]
     importer = Importer(_named_extents(inputs, traced.in_avals))
     fitted = [_fitted(importer, x, aval) for x, aval in zip(inputs, traced.in_avals, strict=True)]

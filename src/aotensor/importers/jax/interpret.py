@@ -7,19 +7,18 @@ from typing import Any, Final
 
 import jax
 import numpy as np
-from jax.extend.core import Jaxpr
 
 import aotensor.tensor as at
 from aotensor.core import dtypes
 from aotensor.graph.site import Site
-from aotensor.importers.errors import NoCounterpart
+from aotensor.importers.errors import Untranslated
 from aotensor.importers.jax.derivatives import keeps_rule, with_rule
 from aotensor.importers.jax.dims import extent_of
 from aotensor.importers.jax.keys import is_key, on_keys
 from aotensor.importers.jax.odeint import integrated, integration_of
 from aotensor.importers.jax.sites import site_of
 from aotensor.importers.jax.stablehlo_fallback import program_of, run_lowered
-from aotensor.importers.lax.interpret import Interpreter, unmet, without_counterpart
+from aotensor.importers.lax.interpret import Interpreter
 from aotensor.importers.lax.rules import RULES
 from aotensor.importers.lax.table import Equation, Extent
 
@@ -30,7 +29,11 @@ COUNTERPARTS: Final[Mapping[str, str]] = {name: RULES[name].note for name in sor
 class Importer(Interpreter):
     """One import of a jaxpr. known: the named extents of inputs. keeps_rules: derivatives will be JAX's"""
 
+    framework = "JAX"
+    hint = "docs/importers.md lists the primitives that have one"
+
     def __init__(self, known: Mapping[str, at.Variable], keeps_rules: bool = True) -> None:
+        super().__init__()
         self._known = known
         self._keeps_rules = keeps_rules
 
@@ -42,6 +45,19 @@ class Importer(Interpreter):
         """The user's line, recorded by JAX."""
         return site_of(equation)
 
+    def entry(self, equation: Equation, reason: str = "") -> Untranslated:
+        """The primitive of an equation, with the user's line."""
+        return Untranslated(equation.primitive.name, reason, str(site_of(equation) or ""))
+
+    def lacking(self, equation: Equation) -> str | None:
+        """The part of an equation that has no counterpart, "" for the whole; None if it is translated."""
+        name = equation.primitive.name
+        if name not in RULES:
+            return "" if program_of(equation) is None else None
+        if is_about_keys(equation) and name not in on_keys and not RULES[name].takes_keys:
+            return "of keys"
+        return super().lacking(equation)
+
     def constant(self, value: Any, dtype: Any = None) -> at.Variable:
         """A constant of the program; keys become arrays of their words, and derivatives of integers (float0) zeros."""
         if jax.dtypes.issubdtype(getattr(value, "dtype", np.dtype("float32")), jax.dtypes.prng_key):
@@ -50,7 +66,7 @@ class Importer(Interpreter):
         return at.constant(np.zeros(array.shape, bool) if array.dtype == jax.dtypes.float0 else array)
 
     def dtype_of(self, aval: Any) -> str:
-        """Our name of a dtype.   Raises: UnsupportedError for one that we do not have, such as int4"""
+        """The aotensor dtype of a JAX type.   Raises: UnsupportedError for an unsupported dtype, such as int4"""
         return dtype_of(aval)
 
     def converted(self, equation: Equation, inputs: Sequence[at.Variable]) -> Any:
@@ -79,8 +95,9 @@ class Importer(Interpreter):
 
 def _imported(known: Mapping[str, at.Variable], program: Any, inputs: Sequence[at.Variable]) -> list[at.Variable]:
     """Import a program of derivatives: returns its outputs for these inputs.   Raises: NoCounterpart"""
-    check(program.jaxpr)
-    return Importer(known).run(program, inputs)
+    importer = Importer(known)
+    importer.check(program)
+    return importer.run(program, inputs)
 
 
 def is_about_keys(equation: Equation) -> bool:
@@ -89,30 +106,7 @@ def is_about_keys(equation: Equation) -> bool:
 
 
 def dtype_of(aval: Any) -> str:
-    """Our name of a dtype.   Raises: UnsupportedError for one that we do not have, such as int4"""
+    """The aotensor dtype of a JAX type.   Raises: UnsupportedError for an unsupported dtype, such as int4"""
     if aval.dtype == jax.dtypes.float0:
         return "bool"  # what JAX calls the derivative of an integer holds nothing
     return dtypes.canonical("uint32" if is_key(aval) else str(aval.dtype))
-
-
-def check(jaxpr: Jaxpr) -> None:
-    """Check that all operations can be translated. Raises: NoCounterpart for all that cannot, including those in loops
-    and branches.
-    """
-    if found := list(without_counterpart(jaxpr, _lacking, _place)):
-        raise NoCounterpart("JAX", found, hint="docs/importers.md lists the primitives that have one")
-
-
-def _place(equation: Equation) -> str:
-    site = site_of(equation)
-    return "" if site is None else str(site)
-
-
-def _lacking(equation: Equation) -> str | None:
-    """The unsupported part of an equation; None if the whole equation can be translated."""
-    name = equation.primitive.name
-    if name not in RULES:
-        return "" if program_of(equation) is None else None
-    if is_about_keys(equation) and name not in on_keys and not RULES[name].takes_keys:
-        return "of keys"
-    return unmet(equation, dtype_of)

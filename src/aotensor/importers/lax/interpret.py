@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -11,21 +11,16 @@ import numpy as np
 import aotensor.tensor as at
 from aotensor.core import dtypes
 from aotensor.errors import UnsupportedError
-from aotensor.graph.site import Site, made_at
-from aotensor.importers.errors import Untranslated
+from aotensor.importers.base import Importer, several
 from aotensor.importers.lax.rules import RULES
 from aotensor.importers.lax.table import Equation, Extent, Program, body_of, is_literal
 
 
-class Interpreter:
-    """The base of importers: subclasses translate extents, lines and constants of their framework."""
+class Interpreter(Importer):
+    """The base for programs of lax: subclasses translate extents, lines and constants of their framework."""
 
     def extent(self, dim: Any) -> Extent:
         """Translate an extent of the framework."""
-        raise NotImplementedError
-
-    def site(self, equation: Equation) -> Site | None:
-        """The line of an equation."""
         raise NotImplementedError
 
     def constant(self, value: Any, dtype: Any = None) -> at.Variable:
@@ -44,6 +39,22 @@ class Interpreter:
         """Translate extents of the framework."""
         return [self.extent(dim) for dim in dims]
 
+    def lacking(self, equation: Equation) -> str | None:
+        """The part of an equation that has no counterpart, "" for the whole; None if it is translated."""
+        return unmet(equation, self.dtype_of)
+
+    def check(self, program: Program) -> None:
+        """Raises: NoCounterpart with all equations that have none, also inside of loops and branches"""
+        self._look(program)
+        self.refuse()
+
+    def _look(self, program: Program) -> None:
+        for equation in body_of(program).eqns:
+            if (reason := self.lacking(equation)) is not None:
+                self.missing.append(self.entry(equation, reason))
+            for inner in RULES[equation.primitive.name].inner(equation) if equation.primitive.name in RULES else ():
+                self._look(inner)
+
     def run(self, program: Program, inputs: Sequence[at.Variable], is_users: bool = True) -> list[at.Variable]:
         """Translate a program: returns its outputs for these inputs. is_users: its equations have lines of the user's
         program; else all nodes get the current line. Raises: errors of the ops.
@@ -52,7 +63,7 @@ class Interpreter:
         values: dict[Any, at.Variable] = dict(zip(body.constvars, map(self.constant, consts), strict=True))
         values.update(zip(body.invars, inputs, strict=True))
         for equation in body.eqns:
-            with made_at(self.site(equation)) if is_users else nullcontext():
+            with self.located(equation) if is_users else nullcontext():
                 outputs = self.outputs(equation, [self._read(x, values) for x in equation.invars])
             values.update(zip(equation.outvars, outputs, strict=True))
         return [self._read(x, values) for x in body.outvars]
@@ -63,8 +74,7 @@ class Interpreter:
     def outputs(self, equation: Equation, inputs: Sequence[at.Variable]) -> list[at.Variable]:
         """Translate an equation; results get the dtypes and static extents that the framework inferred."""
         found = self.converted(equation, inputs)
-        outputs = [found] if isinstance(found, at.Variable) else list(found)
-        return [self.with_known_type(x, var.aval) for x, var in zip(outputs, equation.outvars, strict=True)]
+        return [self.with_known_type(x, var.aval) for x, var in zip(several(found), equation.outvars, strict=True)]
 
     def with_known_type(self, x: at.Variable, aval: Any) -> at.Variable:
         """x with a dtype and static extents."""
@@ -75,21 +85,6 @@ class Interpreter:
         ):
             return x
         return at.specify_shape(x, [dim if isinstance(dim, int) else None for dim in aval.shape])
-
-
-def without_counterpart(
-    program: Program, lacking: Callable[[Equation], str | None], place: Callable[[Equation], str]
-) -> Iterator[Untranslated]:
-    """All operations without a counterpart, including those in loops and branches. lacking: returns the unsupported
-    part of an equation, or None
-    """
-    for equation in body_of(program).eqns:
-        name = equation.primitive.name
-        if (reason := lacking(equation)) is not None:
-            yield Untranslated(name, reason, place(equation))
-        if name in RULES:
-            for inner in RULES[name].inner(equation):
-                yield from without_counterpart(inner, lacking, place)
 
 
 def unmet(equation: Equation, dtype_of: Callable[[Any], str]) -> str | None:

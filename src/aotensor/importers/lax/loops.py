@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from aotensor.core import dtypes
 from aotensor.gradient import undefined_grad
 from aotensor.importers.lax.table import Context, Equation, Extent, body_of, is_literal, rule
 from aotensor.importers.lax.windows import known_value
-
-_MANY: Final = 1 << 48
-"""Steps that a `while` may take: at a nanosecond each, three days."""
+from aotensor.importers.loops import MANY, looped
 
 
 @rule("scan", note="a loop", takes_keys=True)
@@ -31,30 +29,8 @@ def _scan(context: Context, equation: Equation, *inputs: at.Variable) -> list[at
         seen, last, fixed = values[: len(rows)], values[len(rows) : len(rows) + count], values[len(rows) + count :]
         return context.run(program, [*fixed, *last, *seen])
 
-    others = len(equation.outvars) - count
-    stacked = aot.scan(
-        step, rows or None, [*carry, *[None] * others] or None, list(consts) or None, length,
-        go_backwards=is_reversed, return_list=True, return_updates=False,
-    )  # fmt: skip
-    finals = _finals(step, carry, rows, consts, length, is_reversed, stacked)
-    return [*finals, *(at.flip(x, 0) if is_reversed else x for x in stacked[count:])]
-
-
-def _finals(
-    step: Any, carry: list[at.Variable], rows: list[at.Variable], consts: Sequence[at.Variable], length: Extent,
-    is_reversed: bool, stacked: Sequence[at.Variable],
-) -> list[at.Variable]:  # fmt: skip
-    """The final carry; computed by `reduce` if there may be no steps, which then returns the initial carry."""
-    if isinstance(length, int) or not carry:
-        return [x[-1] for x in stacked[: len(carry)]]
-    over = rows or [at.arange(length)]
-
-    def fold(*values: at.Variable) -> list[at.Variable]:
-        after: list[at.Variable] = step(*(values if rows else values[1:]))
-        return after[: len(carry)]
-
-    found = aot.reduce(fold, over, carry, list(consts) or None, is_reversed, return_updates=False)
-    return [found] if len(carry) == 1 else found
+    found = looped(step, rows, carry, len(equation.outvars) - count, length, constants=consts, backwards=is_reversed)
+    return [*found[:count], *(at.flip(x, 0) if is_reversed else x for x in found[count:])]
 
 
 def _nothing(context: Context, var: Any) -> at.Variable:
@@ -99,15 +75,13 @@ def _while(context: Context, equation: Equation, *inputs: at.Variable) -> list[a
             count: Extent = max(int(known[1]) - int(known[0]), 0)
         else:
             count = at.maximum(at.cast(upper, "int64") - at.cast(lower, "int64"), 0)
-        found = aot.reduce(lambda row, *state: step(*state), at.arange(count), carry, return_updates=False)
-        return [found] if len(carry) == 1 else list(found)
+        return looped(lambda *state: step(*state), [], carry, 0, count)
 
     def guarded(*state: at.Variable) -> tuple[list[at.Variable], object]:
         after = step(*state)
         return after, aot.until(at.invert(goes_on(after)))
 
-    looped = aot.scan(guarded, outputs_info=carry, n_steps=_MANY, return_list=True, return_updates=False)
-    found = aot.ifelse(goes_on(carry), [x[-1] for x in looped], carry)
+    found = looped(guarded, [], carry, 0, at.switch(goes_on(carry), MANY, 0))
     return [undefined_grad(x) if dtypes.is_inexact(x.dtype) else x for x in found]
 
 

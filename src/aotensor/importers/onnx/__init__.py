@@ -15,5 +15,6 @@ except ImportError as error:
 
 from aotensor.importers.errors import NoCounterpart
 from aotensor.importers.onnx.functions import from_onnx
+from aotensor.importers.onnx.rules import COUNTERPARTS
 
-__all__ = ["NoCounterpart", "from_onnx"]
+__all__ = ["COUNTERPARTS", "NoCounterpart", "from_onnx"]

@@ -12,13 +12,13 @@ from typing import Any
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.errors import GraphTypeError, GraphValueError, OptionError, UnsupportedError
-from aotensor.importers.errors import NoCounterpart
+from aotensor.importers.base import LOST
 from aotensor.importers.gradients import with_gradients
 from aotensor.importers.names import function_name
 from aotensor.importers.onnx.model import opsets_of, read_model
 from aotensor.importers.onnx.tensors import dtype_of
 from aotensor.importers.onnx.trainable import trained
-from aotensor.importers.onnx.walk import Lost, Scope, Walk
+from aotensor.importers.onnx.walk import Scope, Walk
 
 
 def from_onnx(
@@ -82,12 +82,10 @@ def function_of(
     values = dict(zip(names, inputs, strict=True)) | trained(graph, folder, trainable)
     scope = Scope(graph.name, opsets_of(model), values=values)
     outputs = walk.graph(graph, scope)
-    if walk.missing:
-        raise NoCounterpart("ONNX", walk.missing)
+    walk.refuse()
     results: dict[str, Any] = {}
     for item, y in zip(graph.output, outputs, strict=True):
-        if isinstance(y, Lost):  # has an entry among the missing
-            raise AssertionError(item.name)
+        assert y is not LOST, item.name  # it would have an entry among the missing
         _check_output(item, y)
         if item.name in results:
             raise GraphValueError(f"graph {graph.name!r}: two outputs have the name {item.name!r}")

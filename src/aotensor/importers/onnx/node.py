@@ -11,6 +11,7 @@ import onnx
 
 import aotensor.tensor as at
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.importers.base import Unsuited
 
 if TYPE_CHECKING:
     from aotensor.importers.onnx.walk import Walk
@@ -20,10 +21,6 @@ _FIELDS: Final = {
     _KINDS.FLOAT: "f", _KINDS.INT: "i", _KINDS.STRING: "s", _KINDS.TENSOR: "t", _KINDS.GRAPH: "g",
     _KINDS.FLOATS: "floats", _KINDS.INTS: "ints", _KINDS.STRINGS: "strings", _KINDS.TENSORS: "tensors",
 }  # fmt: skip
-
-
-class Unsuited(Exception):
-    """Raised by a rule for a node that it cannot translate; the text is the reason."""
 
 
 def attribute_value(proto: Any) -> Any:

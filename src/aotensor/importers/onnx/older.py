@@ -13,7 +13,8 @@ import numpy as np
 
 import aotensor.tensor as at
 from aotensor.errors import GraphValueError
-from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.base import Unsuited
+from aotensor.importers.onnx.node import Node
 
 _UNBOUNDED: Final = 3.4028234e38
 """A bound that float32 does not reach: what Clip has by default."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any, Final
@@ -13,12 +14,13 @@ import onnx
 
 import aotensor.tensor as at
 from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, UnsupportedError
-from aotensor.graph.site import Site, made_at
-from aotensor.importers.errors import NoCounterpart, Untranslated
+from aotensor.graph.site import Site
+from aotensor.importers.base import LOST, Importer, Unsuited, retitled, several
+from aotensor.importers.errors import Untranslated
 from aotensor.importers.onnx.contributed import contributed
 from aotensor.importers.onnx.extents import Extents
 from aotensor.importers.onnx.model import SETTLED, check_opsets, opsets_of
-from aotensor.importers.onnx.node import Node, Unsuited, attributes_of
+from aotensor.importers.onnx.node import Node, attributes_of
 from aotensor.importers.onnx.older import RENAMED, renewed
 from aotensor.importers.onnx.rules import RULES
 from aotensor.importers.onnx.tensors import array_of, element_of
@@ -33,10 +35,6 @@ _DEEPEST: Final = 64
 """Functions and subgraphs inside of each other."""
 
 _GRAPHS: Final = ("If", "Loop", "Scan")
-
-
-class Lost:
-    """A placeholder for the result of an unsupported operator, so that the walk continues and finds all of them."""
 
 
 @dataclass
@@ -60,14 +58,44 @@ class Scope:
         return None
 
 
-class Walk:
+@dataclass(frozen=True)
+class _Position:
+    """A node by its record, its number and the graph around."""
+
+    proto: Any
+    number: int
+    scope: Scope
+
+    def __str__(self) -> str:
+        where = f"node {self.proto.name!r}" if self.proto.name else "a node without a name"
+        return f"{where}, number {self.number + 1} of graph {self.scope.name!r}"
+
+
+class Walk(Importer):
     """A translation of nodes to tensors. functions: of the model, by domain and name; folder: of external data"""
 
+    framework = "ONNX"
+
     def __init__(self, functions: Iterable[Any], folder: Path | None) -> None:
+        super().__init__()
         self.functions = {(item.domain, item.name): item for item in functions}
         self.folder = folder
         self.extents = Extents()
-        self.missing: list[Untranslated] = []
+
+    def site(self, position: _Position) -> Site:
+        """`dense:3` in remarks: a node by its name, or its operator, and its number."""
+        proto = position.proto
+        return Site((proto.name or proto.op_type).strip("/").replace("/", "."), position.number + 1)
+
+    def entry(self, position: _Position, reason: str = "") -> Untranslated:
+        """The operator of a node, and where that is in the model."""
+        proto = position.proto
+        domain = _domain_of(proto)
+        return Untranslated(f"{domain}.{proto.op_type}" if domain else proto.op_type, reason, str(position))
+
+    def located(self, position: _Position) -> AbstractContextManager[None]:
+        """Nodes of functions and subgraphs count as made where the model has the node around them."""
+        return nullcontext() if position.scope.depth else super().located(position)
 
     def graph(self, proto: Any, scope: Scope, inputs: Sequence[Any] = ()) -> list[Any]:
         """Translate the initializers and nodes of a graph; returns its outputs. inputs: those of a subgraph
@@ -99,58 +127,54 @@ class Walk:
         """Translate nodes, and add their outputs to the scope.   Raises: as `graph`"""
         given = {name: number for number, proto in enumerate(protos) for name in proto.output if name}
         for number, proto in enumerate(protos):
-            where = f"node {proto.name!r}" if proto.name else "a node without a name"
-            place = f"{where}, number {number + 1} of graph {scope.name!r}"
+            position = _Position(proto, number, scope)
             try:
                 for name in proto.input:
                     if name and scope.find(name) is None:
                         raise GraphValueError(_undefined(name, given.get(name), number))
                 if any(name in scope.values for name in proto.output if name):
                     raise GraphValueError("another node has given its output already")
-                with _located(proto, number, scope):
-                    results = self._node(proto, scope, place)
+                results = self.attempt(position, partial(self._node, position))
             except AotensorError as error:
-                if isinstance(error, NoCounterpart) or error.diagnostic.title.startswith("ONNX"):
+                if error.diagnostic.title.startswith("ONNX"):
                     raise
-                raise _with_place(error, proto.op_type, place) from error
-            scope.values.update((name, x) for name, x in zip(proto.output, results, strict=False) if name)
+                raise retitled(error, partial(_titled, position)) from error
+            found = [LOST] * len(proto.output) if results is None else results
+            scope.values.update((name, x) for name, x in zip(proto.output, found, strict=False) if name)
 
-    def _node(self, proto: Any, scope: Scope, place: str) -> Sequence[Any]:
-        domain = "" if proto.domain == "ai.onnx" else proto.domain
+    def _node(self, position: _Position) -> Sequence[Any]:
+        proto, scope = position.proto, position.scope
+        domain = _domain_of(proto)
         inputs = [scope.find(name) if name else None for name in proto.input]
         local = self.functions.get((domain, proto.op_type))
         if local is not None:
             defaults = {item.name: onnx.helper.get_attribute_value(item) for item in local.attribute_proto}
             given = {**defaults, **attributes_of(proto, None, scope.attributes)}
             return self._function(local, inputs, given, scope, opsets_of(local), proto.output)
-        lost = [Lost()] * len(proto.output)
         schema = _schema(proto.op_type, domain, scope.opsets)
         if schema is None or _is_gone(schema, domain):
-            return self._without(f"{domain}.{proto.op_type}" if domain else proto.op_type, "", place, lost)
+            raise Unsuited
         _check_counts(proto, schema)
         is_old = not domain and scope.opsets[domain] < SETTLED
         later = _schema(proto.op_type, domain, {"": SETTLED}) if is_old else None
         attributes = attributes_of(proto, schema, scope.attributes, later)
         formal = [item.name for item in schema.inputs]
         names = list(proto.output)
-        node = Node(proto.op_type, domain, schema.since_version, inputs, names, self, place, attributes, formal)
+        node = Node(proto.op_type, domain, schema.since_version, inputs, names, self, str(position), attributes, formal)
         rule = RULES.get((domain, RENAMED.get(proto.op_type, proto.op_type)))
         if rule is None and not (schema.has_function or schema.has_context_dependent_function):
-            return self._without(proto.op_type, "", place, lost)
-        if any(isinstance(x, Lost) for x in inputs):
-            return lost
+            raise Unsuited
+        if any(x is LOST for x in inputs):
+            return [LOST] * len(proto.output)
         _check_types(inputs, schema)
-        try:
-            if rule is None:
-                body, opsets = _body(proto, schema, inputs, scope)
-                return self._function(body, inputs, attributes, scope, opsets, proto.output)
-            if proto.op_type in _GRAPHS:
-                return _several(rule(node, scope, *inputs))
-            node = renewed(node)
-            followed = self.extents.follow(node)
-            return [followed] if followed is not None else self._folded(node, _several(rule(node, *node.inputs)))
-        except Unsuited as error:
-            return self._without(proto.op_type, str(error), place, lost)
+        if rule is None:
+            body, opsets = _body(proto, schema, inputs, scope)
+            return self._function(body, inputs, attributes, scope, opsets, proto.output)
+        if proto.op_type in _GRAPHS:
+            return several(rule(node, scope, *inputs))
+        node = renewed(node)
+        followed = self.extents.follow(node)
+        return [followed] if followed is not None else self._folded(node, several(rule(node, *node.inputs)))
 
     def _function(
         self,
@@ -180,13 +204,9 @@ class Walk:
         name = f"{scope.name}/{proto.name}"
         inner = Scope(name, scope.opsets, scope, scope.attributes, depth=scope.depth + 1)
         found = self.graph(proto, inner, inputs)
-        if any(isinstance(x, Lost) for x in found):
+        if any(x is LOST for x in found):
             raise Unsuited("a graph inside of it has operators without counterpart")
         return found
-
-    def _without(self, name: str, reason: str, place: str, lost: Sequence[Lost]) -> Sequence[Lost]:
-        self.missing.append(Untranslated(name, reason, place))
-        return lost
 
     def _folded(self, node: Node, results: Sequence[Any]) -> Sequence[Any]:
         """Evaluate nodes of constants to constants, unless results are much larger than inputs."""
@@ -200,15 +220,12 @@ class Walk:
         return [x if isinstance(x, at.Constant) else at.constant(x.eval({}), dtype=x.type.dtype) for x in results]
 
 
-def _located(proto: Any, number: int, scope: Scope) -> AbstractContextManager[None]:
-    """Within: new nodes get the place of a node of the model, by its name and number: `dense:3` in remarks."""
-    if scope.depth:
-        return nullcontext()
-    return made_at(Site((proto.name or proto.op_type).strip("/").replace("/", "."), number + 1))
+def _domain_of(proto: Any) -> str:
+    return "" if proto.domain == "ai.onnx" else str(proto.domain)
 
 
-def _several(results: Any) -> Sequence[Any]:
-    return results if isinstance(results, list | tuple) else [results]
+def _titled(position: _Position, title: str) -> str:
+    return f"ONNX {position.proto.op_type}: {title}   ({position})"
 
 
 def _undefined(name: str, later: int | None, number: int) -> str:
@@ -217,14 +234,6 @@ def _undefined(name: str, later: int | None, number: int) -> str:
     if later == number:
         return f"its input {name!r} is its own output"
     return f"its input {name!r} is given by node number {later + 1}, behind it: nodes must be in order, without cycles"
-
-
-def _with_place(error: AotensorError, op: str, place: str) -> AotensorError:
-    found = error.diagnostic
-    for kind in (GraphTypeError, GraphValueError, UnsupportedError):
-        if isinstance(error, kind):
-            return kind(f"ONNX {op}: {found.title}   ({place})", lines=found.lines, hint=found.hint)
-    return GraphValueError(f"ONNX {op}: {found.title}   ({place})", lines=found.lines, hint=found.hint)
 
 
 def _schema(op: str, domain: str, opsets: Mapping[str, int]) -> Any | None:

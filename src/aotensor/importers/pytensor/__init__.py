@@ -12,5 +12,6 @@ from __future__ import annotations
 from aotensor.importers.errors import NoCounterpart, Untranslated
 from aotensor.importers.pytensor.functions import from_pytensor, function
 from aotensor.importers.pytensor.mode import AotensorLinker
+from aotensor.importers.pytensor.table import COUNTERPARTS
 
-__all__ = ["AotensorLinker", "NoCounterpart", "Untranslated", "from_pytensor", "function"]
+__all__ = ["COUNTERPARTS", "AotensorLinker", "NoCounterpart", "Untranslated", "from_pytensor", "function"]

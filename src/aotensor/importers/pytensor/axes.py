@@ -9,9 +9,10 @@ import numpy as np
 
 import aotensor.tensor as at
 from aotensor.errors import AotensorError, GraphTypeError, GraphValueError
+from aotensor.importers.base import Unsuited
 from aotensor.importers.check import checked, printable
 from aotensor.importers.pytensor.control import MESSAGES
-from aotensor.importers.pytensor.rules import integer_of, unsupported
+from aotensor.importers.pytensor.rules import integer_of
 
 
 def along_axis(node: Any, x: Any, axis: Any, function: Callable[[Any, int], Any]) -> Any:
@@ -26,7 +27,7 @@ def along_axis(node: Any, x: Any, axis: Any, function: Callable[[Any, int], Any]
     if known is not None:
         return function(x, known)
     if not x.ndim:
-        raise unsupported(node, "a scalar has no axis")
+        raise Unsuited("a scalar has no axis")
     message = f"the axis is not among those from {-x.ndim} to {x.ndim - 1}"
     MESSAGES[message] = np.exceptions.AxisError
     inside = at.and_(at.ge(axis, -x.ndim), at.lt(axis, x.ndim))

@@ -7,8 +7,9 @@ from typing import Any, Final
 import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.gradient import consider_constant_, disconnected_grad_, grad_clip, grad_scale, undefined_grad_, zero_grad_
+from aotensor.importers.base import Unsuited
 from aotensor.importers.check import checked, printable
-from aotensor.importers.pytensor.rules import Walk, as_bool, rows, rule, unsupported
+from aotensor.importers.pytensor.rules import Walk, as_bool, rows, rule
 from aotensor.importers.pytensor.values import is_sparse, is_tensor
 
 MESSAGES: Final[dict[str, type[Exception]]] = {}
@@ -30,7 +31,7 @@ def check_and_raise(walk: Walk, node: Any, x: Any, *conditions: Any) -> Any:
     if not conditions:
         return x
     if not is_tensor(node.inputs[0]) and not is_sparse(x):
-        raise unsupported(node, "a check on what is not a tensor")
+        raise Unsuited("a check on what is not a tensor")
     message = printable(node.op.msg) or "a check has failed"
     MESSAGES[message] = node.op.exc_type
     values, *pattern = sp.csm_properties(x) if is_sparse(x) else [x]
@@ -40,13 +41,13 @@ def check_and_raise(walk: Walk, node: Any, x: Any, *conditions: Any) -> Any:
 
 @rule("IfElse")
 def ifelse(walk: Walk, node: Any, condition: Any, *branches: Any) -> Any:
-    """Select one of two lists of values, lazily."""
+    """Only the chosen branch is computed."""
     count = node.op.n_outs
     return at.ifelse(as_bool(condition), list(branches[:count]), list(branches[count:]))
 
 
 @rule("OpFromGraph")
 def inner_graph(walk: Walk, node: Any, *inputs: Any) -> list[Any]:
-    """Inline an inner graph."""
+    """The inner graph, in place."""
     op = node.op
     return walk.inner(op.inner_inputs, op.inner_outputs, inputs)

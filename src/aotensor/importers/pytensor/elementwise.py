@@ -10,7 +10,8 @@ import numpy as np
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.importers.pytensor.rules import Walk, as_bool, rule, unsupported
+from aotensor.importers.base import Unsuited
+from aotensor.importers.pytensor.rules import Walk, as_bool, rule
 
 _SAME: Final[Mapping[str, Callable[..., Any]]] = {
     "Add": lambda *xs: reduce(at.add, xs),
@@ -73,10 +74,10 @@ def on_scalars(walk: Walk, node: Any, *inputs: Any) -> list[Any]:
 
 
 def scalar_op(walk: Walk, node: Any, op: Any, inputs: Sequence[Any]) -> list[Any]:
-    """The outputs of a scalar op.   Raises: NoCounterpart for one that is not in the table"""
+    """The outputs of a scalar op.   Raises: Unsuited for one that has no row"""
     name, dtype = type(op).__name__, node.outputs[0].type.dtype
     if type(op).__module__.split(".")[0] != "pytensor":
-        raise unsupported(node, "a scalar op of the user's own")
+        raise Unsuited("a scalar op of the user's own")
     match name:
         case "Composite":
             return _composite(walk, op, inputs)
@@ -94,7 +95,7 @@ def scalar_op(walk: Walk, node: Any, op: Any, inputs: Sequence[Any]) -> list[Any
         return [_MIXED[name](*inputs)]
     if name in _SAME:
         return [_SAME[name](*(at.cast(x, dtype) for x in inputs))]
-    raise unsupported(node, "")
+    raise Unsuited("")
 
 
 def _composite(walk: Walk, op: Any, inputs: Sequence[Any]) -> list[Any]:

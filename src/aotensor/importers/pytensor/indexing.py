@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import aotensor.tensor as at
-from aotensor.importers.pytensor.rules import Walk, rows, rule, unsupported
+from aotensor.importers.base import Unsuited
+from aotensor.importers.pytensor.rules import Walk, rows, rule
 from aotensor.importers.pytensor.values import number_of
 
 rows({
@@ -25,23 +26,23 @@ rows({
 
 @rule("UnravelIndex")
 def unravel_index(walk: Walk, node: Any, indices: Any, dims: Any) -> Any:
-    """Convert positions in a flattened tensor to positions per axis."""
+    """Positions per axis for positions in the flattened tensor."""
     return at.unravel_index(indices, walk.extents(node.inputs[1], len(node.outputs)), node.op.order)
 
 
 @rule("RavelMultiIndex")
 def ravel_multi_index(walk: Walk, node: Any, *inputs: Any) -> Any:
-    """Convert positions per axis to positions in a flattened tensor."""
+    """Positions in the flattened tensor for positions per axis."""
     *positions, _ = inputs
     return at.ravel_multi_index(positions, walk.extents(node.inputs[-1], len(positions)), node.op.mode, node.op.order)
 
 
 @rule("PermuteRowElements")
 def permute_row_elements(walk: Walk, node: Any, x: Any, y: Any, inverse: Any = None) -> Any:
-    """Permute the elements of rows; the flag `inverse` is an input in some versions, an attribute in others."""
+    """By a permutation or its inverse; the flag is an input in some versions, an attribute in others."""
     flag = node.op.inverse if inverse is None else getattr(inverse, "data", None)
     if flag is None:
-        raise unsupported(node, "the flag `inverse` is computed")
+        raise Unsuited("the flag `inverse` is computed")
     return at.permute_row_elements(x, y, bool(flag))
 
 

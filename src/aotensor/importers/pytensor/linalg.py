@@ -7,9 +7,10 @@ from typing import Any
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.importers.base import Unsuited
 from aotensor.importers.check import checked
 from aotensor.importers.pytensor.axes import along_axis
-from aotensor.importers.pytensor.rules import Walk, integer_of, rows, rule, rule_of, unsupported
+from aotensor.importers.pytensor.rules import Walk, integer_of, rows, rule, rule_of
 
 rows({
     **dict.fromkeys(("Dot", "Dot22"), lambda op, x, y: at.dot(x, y)),
@@ -86,7 +87,7 @@ def qr(walk: Walk, node: Any, a: Any) -> Any:
         return _reflectors(node, a)
     modes = {"full": "complete", "economic": "reduced", "r": "complete"}
     if op.mode not in modes:
-        raise unsupported(node, f"mode {op.mode}")
+        raise Unsuited(f"mode {op.mode}")
     found = at.qr(a, mode=modes[op.mode], pivoting=bool(op.pivoting))
     if op.mode == "r":
         return found[1:] if op.pivoting else found[1]
@@ -98,10 +99,10 @@ def _reflectors(node: Any, a: Any) -> list[Any]:
     diagonal, 1 on it, and r is there above.   Source: LAPACK's geqr2 and larfg.
     """
     if a.dtype.startswith("complex"):
-        raise unsupported(node, "mode raw of a complex matrix")
+        raise Unsuited("mode raw of a complex matrix")
     m, n = a.static_shape
     if m is not None and n is not None and m != n:
-        raise unsupported(node, "mode raw of a matrix that is not square, whose shape PyTensor gets wrong")
+        raise Unsuited("mode raw of a matrix that is not square, whose shape PyTensor gets wrong")
     order = at.qr(a, pivoting=True)[2:] if node.op.pivoting else []
     h = at.take(a, order[0], axis=1) if order else a
     rows, columns = at.arange(h.shape[0]), at.arange(h.shape[1])
@@ -145,13 +146,13 @@ def lstsq(walk: Walk, node: Any, a: Any, b: Any, rcond: Any) -> Any:
     """Least squares, for a constant `rcond`."""
     data = getattr(rcond, "data", None)
     if data is None:
-        raise unsupported(node, "the limit of the rank is computed")
+        raise Unsuited("the limit of the rank is computed")
     return at.lstsq(a, b, float(data))
 
 
 @rule("Blockwise")
 def blockwise(walk: Walk, node: Any, *inputs: Any) -> Any:
-    """Translate the core op on symbols without batch axes, then vectorise that graph over the batch.
+    """The core op, vectorized over the batch.
 
     An input whose batch dims are all statically 1 is the same for all; another that has 1 somewhere is repeated.
     """
@@ -159,7 +160,7 @@ def blockwise(walk: Walk, node: Any, *inputs: Any) -> Any:
     rank = op.batch_ndim(node)
     core_node = op.core_op.make_node(*(_core(x, rank) for x in node.inputs))
     if rule_of(op.core_op) is None:
-        raise unsupported(node, "")
+        raise Unsuited("")
     single = [all(extent == 1 for extent in x.static_shape[:rank]) for x in inputs]
     whole = [at.squeeze(x, tuple(range(rank))) if one else x for x, one in zip(inputs, single, strict=True)]
     if rank and not all(single):
@@ -236,7 +237,7 @@ def factors(walk: Walk, node: Any, below: Any, diagonal: Any, above: Any) -> lis
 
 @rule("SolveLUFactorTridiagonal")
 def solution(walk: Walk, node: Any, dl: Any, d: Any, du: Any, du2: Any, rows: Any, b: Any) -> Any:
-    """LAPACK's gttrs: x of a·x = b, or aᵀ·x = b, from the factors of `factors`."""
+    """x of a·x = b, or aᵀ·x = b, by the factors of `LUFactorTridiagonal`."""
     dtype = node.outputs[0].type.dtype
     dl, d, du, du2, b = (at.cast(x, dtype) for x in (dl, d, du, du2, b))
     is_swapped = at.gt(rows, 1 + at.arange(d.shape[0]))
@@ -303,7 +304,7 @@ def rfft(walk: Walk, node: Any, x: Any, extents: Any) -> Any:
 
 @rule("IRFFTOp")
 def irfft(walk: Walk, node: Any, x: Any, extents: Any) -> Any:
-    """The inverse of `rfft` without normalisation: PyTensor divides by the lengths in another op."""
+    """The inverse of `RFFTOp` times its lengths: PyTensor leaves the division to another op."""
     found = at.complex(x[..., 0], x[..., 1])
     *others, last = _lengths(walk, node, x.ndim - 2)
     for axis, n in enumerate(others, 1):
@@ -316,7 +317,7 @@ def _lengths(walk: Walk, node: Any, rank: int) -> list[Any]:
     found = walk.extents(node.inputs[1])
     listed = found if isinstance(found, list) else [found[k] for k in range(rank)]
     if len(listed) != rank:
-        raise unsupported(node, f"{len(listed)} lengths for {rank} axes")
+        raise Unsuited(f"{len(listed)} lengths for {rank} axes")
     return [n if known is None else known for n, known in ((n, integer_of(n)) for n in listed)]
 
 

@@ -17,7 +17,9 @@ from typing import Any
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.importers.pytensor.rules import Walk, as_bool, rule, unsupported
+from aotensor.importers.base import Unsuited
+from aotensor.importers.loops import looped
+from aotensor.importers.pytensor.rules import Walk, as_bool, rule
 from aotensor.importers.pytensor.values import kind_of, number_of
 
 
@@ -41,7 +43,7 @@ class _Buffer:
 
 @rule("Scan")
 def scan(walk: Walk, node: Any, n_steps: Any, *outer: Any) -> list[Any]:
-    """Translate a Scan.   Raises: NoCounterpart for a buffer whose writes no state can represent"""
+    """A loop.   Raises: Unsuited for a buffer in which rows are written that no state can hold"""
     op, info = node.op, node.op.info
     groups = _Arguments(op, outer)
     for inputs in (groups.mit_mot, groups.traced):
@@ -52,7 +54,7 @@ def scan(walk: Walk, node: Any, n_steps: Any, *outer: Any) -> list[Any]:
         for value, reads, writes in zip(groups.mit_mot, info.mit_mot_in_slices, info.mit_mot_out_slices, strict=True)
     ]
     if info.as_while and buffers:
-        raise unsupported(node, "a loop with a condition that changes buffers")
+        raise Unsuited("a loop with a condition that changes buffers")
 
     sequences = list(groups.sequences)
     states: list[Any] = []
@@ -80,17 +82,9 @@ def scan(walk: Walk, node: Any, n_steps: Any, *outer: Any) -> list[Any]:
         outputs = inner.outputs(results, rows[-1], rest)
         return (outputs, aot.until(as_bool(results[-1]))) if info.as_while else outputs
 
-    everything = [*states, *(None for _ in groups.lengths)]
-    stacked = aot.scan(
-        step,
-        sequences,
-        everything or None,
-        n_steps=n,
-        truncate_gradient=op.truncate_gradient,
-        return_list=True,
-        return_updates=False,
-    )
-    return _outer(walk, node, groups, buffers, depths, n, stacked)
+    stacked = [*(buffer.is_plain for buffer in buffers), *[True] * len(taps), *[False] * len(groups.untraced)]
+    found = looped(step, sequences, states, len(groups.lengths), n, stacked=stacked, truncate=op.truncate_gradient)
+    return _outer(walk, node, groups, buffers, depths, n, found)
 
 
 def _state(first: Any, taps: Sequence[int]) -> Any:
@@ -105,17 +99,17 @@ def _outer(
     buffers: Sequence[_Buffer],
     depths: Sequence[int],
     n: Any,
-    stacked: Sequence[Any],
+    given: Sequence[Any],
 ) -> list[Any]:
-    """The outputs of the op from the stacked outputs of the loop; short buffers hold the last rows."""
-    info, found, results = node.op.info, iter(stacked), []
+    """What the op gives, of what the loop gives. Where buffers are short, they hold the last rows."""
+    info, found, results = node.op.info, iter(given), []
     for buffer in buffers:
         rows = next(found)
         if buffer.is_plain:
             top = buffer.writes[0]
             results.append(at.concatenate([buffer.value[:top], rows, buffer.value[top + n :]]))
         else:
-            results.append(at.concatenate([buffer.value[None], rows])[-1])
+            results.append(rows)
     for buffer_value, depth in zip(groups.traced, depths, strict=True):
         whole = at.concatenate([buffer_value[:depth], next(found)])
         if walk.has_short_buffers:
@@ -123,7 +117,7 @@ def _outer(
         elif not info.as_while:
             whole = at.specify_shape(whole, [buffer_value.shape[0], *(None for _ in range(whole.ndim - 1))])
         results.append(whole)
-    last = [at.concatenate([value[None], next(found)])[-1] for value in groups.untraced]
+    last = [next(found) for _ in groups.untraced]
     for length in groups.lengths:
         results.append(_fitted(next(found), length, n, info.as_while, walk.has_short_buffers))
     return [*results, *last]

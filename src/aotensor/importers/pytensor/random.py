@@ -8,8 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 import aotensor.tensor as at
+from aotensor.importers.base import Unsuited
 from aotensor.importers.check import checked
-from aotensor.importers.pytensor.rules import Walk, rule, unsupported
+from aotensor.importers.pytensor.rules import Walk, rule
 from aotensor.importers.pytensor.values import number_of
 from aotensor.ops.random.arrangements import distinct
 
@@ -103,7 +104,7 @@ def random_variable(walk: Walk, node: Any, state: Any, size: Any, *parameters: A
         rows, *weights, _ = parameters
         return _arranged(node, state, extents, rows, weights[0] if weights else None, _core_shape(walk, node))
     if name not in _PLAIN:
-        raise unsupported(node, "no such distribution")
+        raise Unsuited("no such distribution")
     options = {"dtype": dtype} if dtype.startswith("float") else {}
     return _PLAIN[name](state, *parameters, size=extents, **options)
 
@@ -118,7 +119,7 @@ def _arranged(node: Any, state: Any, size: Any, rows: Any, p: Any, shape: list[A
     lead = rows.ndim - rank
     if lead and not rank:
         if any(extent != 1 for extent in rows.static_shape):
-            raise unsupported(node, "how many there are differs from sample to sample")
+            raise Unsuited("how many there are differs from sample to sample")
         rows, lead = at.squeeze(rows, tuple(range(lead))), 0
     batches = [*([rows[(..., *[0] * rank)]] if lead else []), *([] if p is None or p.ndim == 1 else [p[..., 0]])]
     batch = list(_spread(size, *batches)) if batches or size is not None else []
@@ -151,7 +152,7 @@ def _core_shape(walk: Walk, node: Any) -> list[Any]:
         return [number_of(n) for n in walk.extents(shape)]
     *batch, count = shape.type.shape
     if any(extent != 1 for extent in batch):
-        raise unsupported(node, "how many are chosen differs from sample to sample")
+        raise Unsuited("how many are chosen differs from sample to sample")
     return [number_of(walk.value(shape)[(*[0] * len(batch), k)]) for k in range(count)]
 
 

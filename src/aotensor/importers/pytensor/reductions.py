@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import aotensor.tensor as at
+from aotensor.importers.base import Unsuited
 from aotensor.importers.pytensor.axes import along_axis
-from aotensor.importers.pytensor.rules import Walk, rows, rule, unsupported
+from aotensor.importers.pytensor.rules import Walk, rows, rule
 from aotensor.importers.pytensor.values import number_of
 
 rows({
@@ -20,7 +21,7 @@ rows({
 
 @rule("CAReduce")
 def reduction(walk: Walk, node: Any, x: Any) -> Any:
-    """A reduction over some axes by the op's scalar op."""
+    """A reduction over some axes by its scalar op."""
     op, scalar_op = node.op, node.op.scalar_op
     axes = tuple(range(x.ndim)) if op.axis is None else tuple(op.axis)
     if type(scalar_op).__name__ == "Composite":
@@ -36,7 +37,7 @@ def _unfused(walk: Walk, node: Any, x: Any) -> tuple[Any, Any]:
     graph = node.op.scalar_op.fgraph
     made = graph.outputs[0].owner if len(graph.outputs) == 1 and len(graph.inputs) == 2 else None
     if made is None or len(made.inputs) != 2 or made.inputs[0] is not graph.inputs[0]:
-        raise unsupported(node, f"a reduction by {node.op.scalar_op}")
+        raise Unsuited(f"a reduction by {node.op.scalar_op}")
     first, entry = graph.inputs
     (value,) = walk.inner([first, entry], [made.inputs[1]], [at.zeros_like(x, dtype=first.type.dtype), x])
     return made.op, at.cast(value, made.inputs[1].type.dtype)
@@ -61,7 +62,7 @@ def _reduced(node: Any, kind: str, x: Any, axes: tuple[int, ...]) -> Any:
             return at.any(x, axis=axes)
         case "XOR" if x.dtype == "bool":
             return at.eq(at.sum(x, axis=axes) % 2, 1)
-    raise unsupported(node, f"a reduction by {kind} of {x.dtype}")
+    raise Unsuited(f"a reduction by {kind} of {x.dtype}")
 
 
 def _accumulated(x: Any, dtype: str) -> Any:
@@ -76,7 +77,7 @@ def _accumulated(x: Any, dtype: str) -> Any:
 
 @rule("SortOp", "ArgSortOp")
 def sort(walk: Walk, node: Any, x: Any, axis: Any) -> Any:
-    """Sort stably along one axis, which may be computed, or sort all elements."""
+    """Along one axis, which may be computed, or of all elements; the order of equal elements stays."""
     fn = at.sort if type(node.op).__name__ == "SortOp" else at.argsort
     return fn(x, axis=None) if axis is None else along_axis(node, x, axis, lambda values, k: fn(values, axis=k))
 
@@ -98,7 +99,7 @@ def argmax(walk: Walk, node: Any, x: Any) -> Any:
 def cumulated(walk: Walk, node: Any, x: Any) -> Any:
     """Cumulative sums or products."""
     if node.op.mode not in ("add", "mul"):
-        raise unsupported(node, f"mode {node.op.mode}")
+        raise Unsuited(f"mode {node.op.mode}")
     flat, axis = (at.flatten(x), 0) if node.op.axis is None else (x, node.op.axis)
     return (at.cumsum if node.op.mode == "add" else at.cumprod)(at.cast(flat, node.outputs[0].type.dtype), axis)
 

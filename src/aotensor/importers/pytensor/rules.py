@@ -6,35 +6,30 @@ whatever it inherits: only what is made of an inner graph is taken for that.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import aotensor.tensor as at
 from aotensor.errors import AotensorError, UnsupportedError
-from aotensor.graph.site import made_at
+from aotensor.graph.site import Site
+from aotensor.importers.base import LOST, Importer, Unsuited, entering, several
 from aotensor.importers.errors import NoCounterpart, Untranslated
 from aotensor.importers.lax.windows import known_value
 from aotensor.importers.pytensor.derivatives import has_own_derivatives, with_own_derivatives
-from aotensor.importers.pytensor.places import MAKERS, site_of, toposort, unsupported, untranslated
+from aotensor.importers.pytensor.places import MAKERS, site_of, toposort, untranslated
 from aotensor.importers.pytensor.values import from_constant, is_constant, number_of, with_known_type
 
 Rule = Callable[..., Any]
 """(the walk, the node, the values of its inputs) → the value of its output, or one per output."""
 
-_RULES: Final[dict[str, Rule]] = {}
+RULES: Final[dict[str, Rule]] = {}
 _GRAPHS: Final = frozenset({"OpFromGraph"})
 """Classes whose children mean what their inner graph says."""
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
     """Register a rule for classes by name; those of the sparse module are written `sparse.Name`."""
-
-    def register(fn: Rule) -> Rule:
-        for name in names:
-            assert name not in _RULES, name
-            _RULES[name] = fn
-        return fn
-
-    return register
+    return entering(RULES, str, *names)
 
 
 def rows(table: Mapping[str, Callable[..., Any]]) -> None:
@@ -46,7 +41,7 @@ def rows(table: Mapping[str, Callable[..., Any]]) -> None:
 def rule_of(op: Any) -> Rule | None:
     """The rule for an op: that of its class, or of the nearest base class with a rule."""
     kind = ruled_class(op)
-    return None if kind is None else _RULES[_key(kind)]
+    return None if kind is None else RULES[_key(kind)]
 
 
 def ruled_class(op: Any) -> type | None:
@@ -55,7 +50,7 @@ def ruled_class(op: Any) -> type | None:
     for kind in type(op).__mro__:
         if kind.__module__.split(".")[0] not in MAKERS:
             is_foreign = True
-        elif _key(kind) in _RULES:
+        elif _key(kind) in RULES:
             return None if is_foreign and kind.__name__ not in _GRAPHS else kind
     return None
 
@@ -65,13 +60,15 @@ def _key(kind: type) -> str:
     return f"sparse.{kind.__name__}" if "sparse" in kind.__module__.split(".")[1:] else kind.__name__
 
 
-class Walk:
+class Walk(Importer):
     """A translation of one graph.
 
     values: PyTensor's variable → its translation, None, or a slice. leaf: translates further leaves. has_short_buffers:
     loops keep only the rows that are read, as after PyTensor's rewrites for other machines. has_derivatives: somebody
     may differentiate the result, so that ops with derivatives of their own keep them.
     """
+
+    framework = "PyTensor"
 
     def __init__(
         self,
@@ -80,35 +77,38 @@ class Walk:
         has_short_buffers: bool = False,
         has_derivatives: bool = True,
     ) -> None:
+        super().__init__()
         self.values: dict[Any, Any] = dict(values)
         self.has_short_buffers = has_short_buffers
         self.has_derivatives = has_derivatives
         self._leaf = leaf
-        self._lost: set[Any] = set()
-        self._missing: list[Untranslated] = []
+
+    def site(self, node: Any) -> Site | None:
+        """The user's line, which PyTensor keeps."""
+        return site_of(node)
+
+    def entry(self, node: Any, reason: str = "") -> Untranslated:
+        """The op of a node, by its class."""
+        return untranslated(node, reason)
+
+    def attempt(self, node: Any, translate: Callable[[], Any]) -> Any:
+        """As that of every importer; types that aotensor has not are without counterpart, too."""
+        try:
+            return super().attempt(node, translate)
+        except UnsupportedError as error:
+            self.missing.append(self.entry(node, error.diagnostic.title))
+        except AotensorError as error:
+            error.add_note(f"while translating {untranslated(node)} from PyTensor")
+            raise
+        return None
 
     def run(self, outputs: Sequence[Any]) -> list[Any]:
         """Translate the outputs.   Raises: NoCounterpart with all ops that cannot be translated."""
         for node in toposort(outputs, self.values):
-            if any(x in self._lost for x in node.inputs):
-                self._lost.update(node.outputs)
-                continue
-            try:
-                with made_at(site_of(node)):
-                    results = self._translated(node)
-            except NoCounterpart as error:
-                self._missing += error.operations
-                self._lost.update(node.outputs)
-            except UnsupportedError as error:
-                self._missing.append(untranslated(node, error.diagnostic.title))
-                self._lost.update(node.outputs)
-            except AotensorError as error:
-                error.add_note(f"while translating {untranslated(node)} from PyTensor")
-                raise
-            else:
-                self.values.update(zip(node.outputs, results, strict=True))
-        if self._missing:
-            raise NoCounterpart("PyTensor", self._missing)
+            is_lost = any(self.values.get(x) is LOST for x in node.inputs)
+            found = None if is_lost else self.attempt(node, partial(self._translated, node))
+            self.values.update(zip(node.outputs, [LOST] * len(node.outputs) if found is None else found, strict=True))
+        self.refuse()
         return [self.value(x) for x in outputs]
 
     def value(self, x: Any) -> Any:
@@ -150,11 +150,11 @@ class Walk:
     def _translated(self, node: Any) -> list[Any]:
         kind = ruled_class(node.op)
         if kind is None:
-            raise NoCounterpart("PyTensor", [untranslated(node)])
+            raise Unsuited
 
         def apply(*inputs: Any) -> list[Any]:
-            results = _RULES[_key(kind)](self, node, *inputs)
-            listed = list(results) if isinstance(results, list | tuple) else [results]
+            results = RULES[_key(kind)](self, node, *inputs)
+            listed = several(results)
             assert len(listed) == len(node.outputs), (node, listed)
             return [with_known_type(old, new) for old, new in zip(node.outputs, listed, strict=True)]
 
@@ -176,4 +176,4 @@ def as_bool(x: Any) -> Any:
     return x if x.dtype == "bool" else at.neq(x, 0)
 
 
-__all__ = ["NoCounterpart", "Walk", "as_bool", "integer_of", "rows", "rule", "rule_of", "unsupported"]
+__all__ = ["NoCounterpart", "Walk", "as_bool", "integer_of", "rows", "rule", "rule_of"]

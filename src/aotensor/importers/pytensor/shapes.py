@@ -54,7 +54,7 @@ def make_vector(walk: Walk, node: Any, *elements: Any) -> Any:
 
 @rule("Join")
 def join(walk: Walk, node: Any, axis: Any, *tensors: Any) -> Any:
-    """Concatenate tensors along an axis."""
+    """Concatenates tensors along an axis."""
     dtype = node.outputs[0].type.dtype
     first, *others = (at.cast(x, dtype) for x in tensors)
     return along_axis(node, first, axis, lambda x, k: at.join(k, x, *others))

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import aotensor.sparse as sp
 import aotensor.tensor as at
-from aotensor.importers.pytensor.rules import Walk, rows, rule, unsupported
+from aotensor.importers.base import Unsuited
+from aotensor.importers.pytensor.rules import Walk, rows, rule
 
 _SAME: Final[Mapping[str, Callable[..., Any]]] = {
     "CSMProperties": sp.csm_properties, "GetItemList": sp.get_item_list,
@@ -40,16 +41,16 @@ rows({
 
 @rule("sparse.CSM")
 def csm(walk: Walk, node: Any, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
-    """A sparse matrix from its vectors."""
+    """A compressed matrix of data, indices and indptr."""
     maker = {"csc": sp.CSC, "csr": sp.CSR}.get(node.op.format)
     if maker is None:
-        raise unsupported(node, f"format {node.op.format}")
+        raise Unsuited(f"format {node.op.format}")
     return maker(data, indices, indptr, shape)
 
 
 @rule("sparse.GetItem2d")
 def get_item_2d(walk: Walk, node: Any, x: Any, *bounds: Any) -> Any:
-    """Slice a matrix by start, stop and step of rows and columns."""
+    """A range of rows and of columns."""
     numbers = [getattr(bound, "data", bound) for bound in bounds]
     cut = [
         None if bound is None else int(n) if hasattr(n, "item") else bound

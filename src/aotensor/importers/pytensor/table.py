@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 import aotensor.importers.pytensor.control
 import aotensor.importers.pytensor.elementwise
 import aotensor.importers.pytensor.indexing
@@ -12,6 +15,10 @@ import aotensor.importers.pytensor.random
 import aotensor.importers.pytensor.reductions
 import aotensor.importers.pytensor.shapes
 import aotensor.importers.pytensor.sparse  # noqa: F401
-from aotensor.importers.pytensor.rules import Walk
+from aotensor.importers.base import notes_of
+from aotensor.importers.pytensor.rules import RULES, Walk
 
-__all__ = ["Walk"]
+COUNTERPARTS: Final[Mapping[str, str]] = notes_of(RULES, str)
+"""Class of ops of PyTensor → what is to know about its import, "" where it is the same."""
+
+__all__ = ["COUNTERPARTS", "Walk"]

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from aotensor.importers.base import Unsuited
 from aotensor.importers.stablehlo.elementwise import CHLO, plain
 from aotensor.importers.stablehlo.linalg import lapack
 from aotensor.importers.stablehlo.structure import Operation, Region, Value
@@ -14,7 +15,6 @@ from aotensor.importers.stablehlo.table import (
     Equation,
     Literal,
     Step,
-    Unsuited,
     attribute,
     aval_of,
     axis_of,
@@ -170,7 +170,7 @@ def _custom_call(to: Translator, found: Operation, equations: list[Equation]) ->
     elif target.startswith("mhlo.") and (known := CHLO.get(target.removeprefix("mhlo."))) is not None:
         to.emit(plain(found, *known), found, equations)
     elif (step := lapack(found, target)) is None:
-        to.miss(found)
+        raise Unsuited
     elif step.primitive == "lapack orgqr":
         _orthogonal(to, step, found, equations)
     else:

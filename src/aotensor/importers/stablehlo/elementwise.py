@@ -8,8 +8,9 @@ from typing import Final
 
 import numpy as np
 
+from aotensor.importers.base import Unsuited
 from aotensor.importers.stablehlo.structure import Operation
-from aotensor.importers.stablehlo.table import NOTES, TABLE, Step, Unsuited, is_bool, may_be, operands, translates
+from aotensor.importers.stablehlo.table import NOTES, TABLE, Step, is_bool, may_be, operands, translates
 
 PLAIN: Final[Mapping[str, tuple[str, int]]] = {
     "abs": ("abs", 1), "atan2": ("atan2", 2), "cbrt": ("cbrt", 1), "ceil": ("ceil", 1), "complex": ("complex", 2),

@@ -11,7 +11,6 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.site import Site, made_at
-from aotensor.importers.errors import NoCounterpart
 from aotensor.importers.gradients import with_gradients
 from aotensor.importers.names import function_name
 from aotensor.importers.stablehlo.attributes import dtype_of
@@ -72,8 +71,7 @@ def function_of(
     main = module.functions[entry]
     labels = argument_names(module, main)
     inputs = _inputs(module, main, labels, file, shapes or {})
-    if translator.missing:
-        raise NoCounterpart("StableHLO", translator.missing, hint="docs/stablehlo.md lists those that have one")
+    translator.refuse()
     importer = Importer(file)
     with made_at(Site(file, main.line)):
         _share_extents(importer, inputs)

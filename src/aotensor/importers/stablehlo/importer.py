@@ -11,8 +11,9 @@ import numpy as np
 
 import aotensor.tensor as at
 from aotensor.core import dtypes
-from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.errors import AotensorError, GraphTypeError
 from aotensor.graph.site import Site
+from aotensor.importers.base import Unsuited, retitled
 from aotensor.importers.check import checked, printable
 from aotensor.importers.errors import NoCounterpart, Untranslated
 from aotensor.importers.lax.interpret import Interpreter
@@ -20,7 +21,7 @@ from aotensor.importers.lax.table import Extent
 from aotensor.importers.lax.windows import known_value
 from aotensor.importers.stablehlo.attributes import dtype_of
 from aotensor.importers.stablehlo.rules import OWN
-from aotensor.importers.stablehlo.table import Unsuited, aval_of, may_be
+from aotensor.importers.stablehlo.table import aval_of, may_be
 
 _LONGEST: Final = 64
 """Entries of a vector of extents that is followed: no tensor has more axes."""
@@ -29,7 +30,10 @@ _LONGEST: Final = 64
 class Importer(Interpreter):
     """One import of a text. file: its name in messages; checks: messages and conditions that calls must meet"""
 
+    framework = "StableHLO"
+
     def __init__(self, file: str) -> None:
+        super().__init__()
         self._file = file
         self._entries: dict[at.Variable, list[Extent]] = {}
         self._extents: dict[tuple[at.Variable, int], Extent] = {}
@@ -50,6 +54,10 @@ class Importer(Interpreter):
     def site(self, equation: Any) -> Site | None:
         """The line of the text."""
         return Site(self._file, equation.line)
+
+    def entry(self, equation: Any, reason: str = "") -> Untranslated:
+        """The operation of an equation, with its line."""
+        return Untranslated(equation.name, reason, f"{self._file}:{equation.line}")
 
     def constant(self, value: Any, dtype: Any = None) -> at.Variable:
         """Convert a constant of the text; equal constants are one variable."""
@@ -83,12 +91,11 @@ class Importer(Interpreter):
         try:
             found = super().outputs(equation, inputs)
         except Unsuited as error:
-            place = f"{self._file}:{equation.line}"
-            raise NoCounterpart("StableHLO", [Untranslated(equation.name, str(error), place)]) from error
+            raise NoCounterpart(self.framework, [self.entry(equation, str(error))]) from error
         except AotensorError as error:
             if error.diagnostic.title.startswith((f"{self._file}:", "StableHLO: ")):
                 raise
-            raise _with_place(error, f"{self._file}:{equation.line}: {equation.name}") from error
+            raise retitled(error, lambda title: f"{self._file}:{equation.line}: {equation.name}: {title}") from error
         self._follow(equation, inputs, found)
         return found
 
@@ -170,11 +177,3 @@ def _with_extents(x: Any, extents: Sequence[Extent]) -> Any:
     if hasattr(x, "val"):
         plain.val = x.val
     return plain
-
-
-def _with_place(error: AotensorError, place: str) -> AotensorError:
-    found = error.diagnostic
-    for kind in (GraphTypeError, GraphValueError, UnsupportedError):
-        if isinstance(error, kind):
-            return kind(f"{place}: {found.title}", lines=found.lines, hint=found.hint)
-    return GraphValueError(f"{place}: {found.title}", lines=found.lines, hint=found.hint)

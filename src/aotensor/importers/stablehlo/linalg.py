@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from aotensor.importers.base import Unsuited
 from aotensor.importers.stablehlo.structure import Operation, Value
-from aotensor.importers.stablehlo.table import Step, Unsuited, in_rank, ints, may_be, number, operands, translates
+from aotensor.importers.stablehlo.table import Step, in_rank, ints, may_be, number, operands, translates
 
 _FFTS: Final = ("FFT", "IFFT", "RFFT", "IRFFT")
 _MOST_AXES: Final = 25

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from aotensor.importers.base import Unsuited
 from aotensor.importers.stablehlo.regions import Forest, extreme_position, merged, sort_keys
 from aotensor.importers.stablehlo.structure import Operation, Region, Value
 from aotensor.importers.stablehlo.table import (
     Equation,
     Literal,
     Step,
-    Unsuited,
     aval_of,
     axes,
     axis_of,

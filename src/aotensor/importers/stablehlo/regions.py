@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from aotensor.importers.base import Unsuited
 from aotensor.importers.stablehlo.elementwise import comparison
 from aotensor.importers.stablehlo.structure import Operation, Region, Value
-from aotensor.importers.stablehlo.table import Unsuited
 
 _LARGEST: Final = 256
 """Operations of a region whose form is looked at."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from aotensor.importers.base import Unsuited
 from aotensor.importers.stablehlo.structure import Operation
 from aotensor.importers.stablehlo.table import (
     Late,
     Step,
-    Unsuited,
     axes,
     axis_of,
     ints,

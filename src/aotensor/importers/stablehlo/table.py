@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 
+from aotensor.importers.base import Unsuited
 from aotensor.importers.lax.table import Extent
 from aotensor.importers.stablehlo.attributes import Aval
 from aotensor.importers.stablehlo.structure import Operation, Value
@@ -20,10 +21,6 @@ from aotensor.importers.stablehlo.structure import Operation, Value
 Params: TypeAlias = dict[str, Any]
 Late: TypeAlias = Callable[..., Params]
 """From the integers that shape operands hold, parameters."""
-
-
-class Unsuited(Exception):
-    """Raised for an operation that cannot be translated; the text is the reason."""
 
 
 @dataclass(eq=False)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from aotensor.errors import GraphValueError, UnsupportedError
+from aotensor.importers.base import Importer, Unsuited
 from aotensor.importers.errors import Untranslated
 from aotensor.importers.lax.interpret import unmet
 from aotensor.importers.lax.rules import RULES
@@ -21,7 +24,6 @@ from aotensor.importers.stablehlo.table import (
     Literal,
     Program,
     Step,
-    Unsuited,
     aval_of,
     equation,
 )
@@ -52,15 +54,15 @@ def writes(*names: str, dialect: str = "stablehlo", note: str = "") -> Callable[
     return entered
 
 
-class Translator:
-    """The translation of one module.
+class Translator(Importer):
+    """The translation of one module to programs of lax.   constants: known values, by identity"""
 
-    missing: operations without a counterpart; constants: known values, by identity
-    """
+    framework = "StableHLO"
+    hint = "docs/stablehlo.md lists those that have one"
 
     def __init__(self, module: Module, file: str) -> None:
+        super().__init__()
         self._module, self._file = module, file
-        self.missing: list[Untranslated] = []
         self.made: dict[int, Equation] = {}
         self._known: dict[int, Value] = {}
         self._programs: dict[str, Program] = {}
@@ -139,17 +141,16 @@ class Translator:
         """Add the equations of operations."""
         for operation in operations:
             found = replace(operation, operands=[self.found(x) for x in operation.operands])
-            try:
-                self._write_one(found, equations)
-            except Unsuited as error:
-                self.miss(found, str(error))
+            self.attempt(found, partial(self._write_one, found, equations))
 
-    def miss(self, found: Operation, reason: str = "") -> None:
-        """Record an operation without a counterpart."""
-        name = found.name
-        if name == "stablehlo.custom_call":
-            name = f"{name} @{target_of(found)}"
-        self.missing.append(Untranslated(name, reason, f"{self._file}:{found.line}"))
+    def located(self, operation: Any) -> AbstractContextManager[None]:
+        """No variables are made here."""
+        return nullcontext()
+
+    def entry(self, found: Operation, reason: str = "") -> Untranslated:
+        """An operation, a custom call with its target."""
+        target = f" @{target_of(found)}" if found.name == "stablehlo.custom_call" else ""
+        return Untranslated(f"{found.name}{target}", reason, f"{self._file}:{found.line}")
 
     def _write_one(self, found: Operation, equations: list[Equation]) -> None:
         for x in found.results:
@@ -164,7 +165,7 @@ class Translator:
         elif found.name in WRITTEN:
             WRITTEN[found.name](self, found, equations)
         else:
-            self.miss(found)
+            raise Unsuited
 
     def _constant(self, found: Operation, equations: list[Equation]) -> None:
         (x,), value = found.results, found.attributes["value"]

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from aotensor.importers.base import Unsuited
 from aotensor.importers.stablehlo.attributes import read_attribute
 from aotensor.importers.stablehlo.regions import is_logaddexp, merged
 from aotensor.importers.stablehlo.structure import Operation, Region, Value
@@ -16,7 +17,6 @@ from aotensor.importers.stablehlo.table import (
     Literal,
     Program,
     Step,
-    Unsuited,
     attribute,
     aval_of,
     different,

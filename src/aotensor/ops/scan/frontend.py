@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace as changed
 from itertools import chain
 from typing import Any
@@ -101,11 +101,17 @@ class Loop:
         self._made: list[Apply] = []
 
     def run(
-        self, truncate: int, label: str, keep_last: bool = False, frugal: bool = False, pads: bool = False
+        self,
+        truncate: int,
+        label: str,
+        keep_last: bool | Sequence[bool] = False,
+        frugal: bool = False,
+        pads: bool = False,
     ) -> tuple[list[Variable], Updates]:
         """The outputs and the updates.
 
-        keep_last: of the outputs that are fed back, the last values alone. truncate, label, frugal, pads: as in `Scan`.
+        keep_last: of the outputs that are fed back, or of some of them, the last values alone. truncate, label, frugal,
+        pads: as in `Scan`.
         """
         result, states = self._step()
         carried = {x: make_state(x, (-1,), str(x)) for x in result.updates}
@@ -117,7 +123,8 @@ class Loop:
             [x for x, state in zip(result.outputs, states, strict=True) if state is None],
             None if result.condition is None else _as_bool(result.condition),
         )
-        stacked = [not keep_last] * len(fed) + [False] * len(carried)
+        kept = [keep_last] * len(fed) if isinstance(keep_last, bool) else keep_last
+        stacked = [not x for x in kept] + [False] * len(carried)
         op, operands = self._assembled([*(state for _, state in fed), *carried.values()], made, carried, stacked)
         op = changed(op, label=label, truncate=truncate, is_frugal=frugal, pads=pads)
         results = op.results(op.apply(*operands).outputs)

@@ -1,5 +1,9 @@
 """Rules that translate ONNX operators to public functions of aotensor, one module per family."""
 
+from collections.abc import Mapping
+from typing import Final
+
+from aotensor.importers.base import notes_of
 from aotensor.importers.onnx.rules import (  # noqa: F401  (their rules enter the table)
     activations,
     classic,
@@ -20,3 +24,6 @@ from aotensor.importers.onnx.rules import (  # noqa: F401  (their rules enter th
     windows,
 )
 from aotensor.importers.onnx.rules.table import RULES as RULES
+
+COUNTERPARTS: Final[Mapping[str, str]] = notes_of(RULES, lambda key: ".".join(filter(None, key)))
+"""Operator of ONNX → what is to know about its import, "" where it is the same."""

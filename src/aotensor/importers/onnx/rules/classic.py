@@ -8,7 +8,8 @@ import numpy as np
 
 import aotensor.tensor as at
 from aotensor.errors import GraphValueError
-from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.base import Unsuited
+from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.elementwise import is_float, scalar
 from aotensor.importers.onnx.rules.table import ML, rule
 
@@ -99,7 +100,7 @@ def binarizer(node: Node, x: Any) -> Any:
 
 @rule("Imputer", domain=ML)
 def imputer(node: Node, x: Any) -> Any:
-    """Replace missing values by one value per feature, or one for all"""
+    """Replaces missing values, by one number for each feature or for all"""
     if is_float(x):
         values, replaced = node["imputed_value_floats"], node["replaced_value_float"]
         is_missing = at.isnan(x) if np.isnan(replaced) else at.eq(x, at.constant(replaced, dtype=x.type.dtype))

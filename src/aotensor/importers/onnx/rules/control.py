@@ -10,12 +10,11 @@ import numpy as np
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.importers.base import Unsuited
 from aotensor.importers.check import checked, printable
-from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.loops import MANY, looped
+from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.table import rule
-
-_MANY: Final = 1 << 48
-"""Steps of a loop that only its condition ends: at a nanosecond each, three days."""
 
 _ROWS: Final = 1 << 16
 """Results of steps that have a place before it is known how many there are."""
@@ -27,8 +26,7 @@ _UNROLLED: Final = 64
 
 @rule("If")
 def branches(node: Node, scope: Any, condition: Any) -> Any:
-    """The outputs of one of two graphs, computed conditionally. If the condition is static, the branch is selected at
-    import.
+    """Only the chosen branch is computed; a condition that is known selects it when the model is read.
 
     Extents may differ, ranks and dtypes not. A graph whose types do not fit, as one for other extents than those that
     inputs have here, is an error of the call that chooses it.
@@ -67,8 +65,7 @@ def _checked(node: Node, outputs: list[Any], fits: Any, message: str) -> list[An
 
 @rule("Loop")
 def loop(node: Node, scope: Any, count: Any, condition: Any, *initial: Any) -> Any:
-    """Run steps up to a number, or until a condition fails after a step: returns the final states, then the stacked
-    outputs.
+    """Up to a number of steps, while a condition holds, or both; states keep their extents.
 
     Where a condition may end a loop of very many steps that have results, it runs twice: first to count them. States
     may change their extents in at most 64 steps, if their number is known when the model is read.
@@ -79,7 +76,7 @@ def loop(node: Node, scope: Any, count: Any, condition: Any, *initial: Any) -> A
     states = [at.tensor_copy(x) for x in initial]
     names = [item.name for item in body.input[2:]]
     collected = len(body.output) - 1 - len(states)
-    limit = _MANY if count is None else _limit(node, count)
+    limit = MANY if count is None else _limit(node, count)
 
     def step(number: Any, *values: Any) -> tuple[Any, list[Any]]:
         outputs = node.walk.subgraph(body, [number, at.constant(np.bool_(True)), *values], scope)
@@ -98,11 +95,11 @@ def loop(node: Node, scope: Any, count: Any, condition: Any, *initial: Any) -> A
         steps = _unless(condition, limit)
         if isinstance(steps, int) and steps <= _UNROLLED and (found := _unrolled(node, scope, states, steps)):
             return found
-        return _run(counted, [at.arange(steps, dtype="int64")], states, collected, steps)
-    steps = _unless(condition, min(limit, _MANY) if isinstance(limit, int) else at.minimum(limit, _MANY))
-    found = _run(guarded, [], [at.constant(np.int64(0)), *states], collected, steps)
+        return looped(counted, [at.arange(steps, dtype="int64")], states, collected)
+    steps = _unless(condition, min(limit, MANY) if isinstance(limit, int) else at.minimum(limit, MANY))
+    found = looped(guarded, [], [at.constant(np.int64(0)), *states], collected, steps)
     if collected and not (isinstance(limit, int) and limit <= _ROWS):
-        return _run(counted, [at.arange(found[0], dtype="int64")], states, collected, found[0])
+        return looped(counted, [at.arange(found[0], dtype="int64")], states, collected)
     return found[1:]
 
 
@@ -177,7 +174,7 @@ def scan(node: Node, scope: Any, *inputs: Any) -> Any:
         outputs = node.walk.subgraph(body, [*current, *slices], scope)
         return _fitting(outputs, states, names)
 
-    found = _run(step, turned, states, collected, node.extent(turned[0], 0))
+    found = looped(step, turned, states, collected)
     results = found[:cut]
     for x, axis, is_back in zip(found[cut:], axes_out, back_out, strict=True):
         y = at.flip(x, 0) if is_back else x
@@ -212,7 +209,7 @@ def _scan_of_batches(node: Node, scope: Any, lengths: Any, *inputs: Any) -> Any:
             return [at.switch(at.lt(place, length), x, y) for x, y in zip(outputs, rest, strict=True)]
 
         sequences = [at.flip(x, 0) if back else x for x, back in zip(given[cut:], is_back, strict=True)]
-        return _run(step, [at.arange(steps, dtype="int64"), *sequences], states, len(body.output) - cut, steps)
+        return looped(step, [at.arange(steps, dtype="int64"), *sequences], states, len(body.output) - cut)
 
     batches = [*([] if lengths is None else [at.cast(lengths, "int64")]), *inputs]
     found: list[Any] = aot.scan(sample, batches, return_list=True, return_updates=False)
@@ -230,23 +227,6 @@ def _fitting(outputs: list[Any], states: list[Any], names: Sequence[str]) -> lis
                 f"most {_UNROLLED} steps of a Loop, if their number is known when the model is read"
             )
     return [at.tensor_copy(x) for x in outputs]
-
-
-def _run(step: Any, sequences: list[Any], states: list[Any], collected: int, steps: Any) -> list[Any]:
-    """Run the steps: final states (the initial ones after no steps), and the stacked outputs."""
-    info: list[Any] = [*states, *[None] * collected]
-    found = aot.scan(
-        step, sequences or None, info or None, n_steps=None if sequences else steps, return_list=True,
-        return_updates=False,
-    )  # fmt: skip
-    count = len(states)
-    if isinstance(steps, int) and steps == 0:
-        return [*states, *found[count:]]
-    if isinstance(steps, int) or not states:
-        return [*(x[-1] for x in found[:count]), *found[count:]]
-    # a loop that has other results runs outside of the branch, and x[-1] would be checked there
-    last = [x[at.maximum(x.shape[0] - 1, 0)] if collected else x[-1] for x in found[:count]]
-    return [*aot.ifelse(at.gt(steps, 0), last, states), *found[count:]]
 
 
 def _keeps_condition(body: Any) -> bool:

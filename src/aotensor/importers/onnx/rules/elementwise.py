@@ -6,7 +6,8 @@ from functools import reduce
 from typing import Any, Final
 
 import aotensor.tensor as at
-from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.base import Unsuited
+from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.table import RULES, row, rule
 from aotensor.importers.onnx.tensors import dtype_of
 
@@ -72,7 +73,7 @@ def shift(node: Node, x: Any, y: Any) -> Any:
 
 @rule("IsInf")
 def is_infinite(node: Node, x: Any) -> Any:
-    """True for infinities of the selected signs."""
+    """True for infinities, of both signs or of one."""
     below, above = node["detect_negative"], node["detect_positive"]
     if below and above:
         return at.isinf(x)

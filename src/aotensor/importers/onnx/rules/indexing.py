@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import aotensor.tensor as at
 from aotensor.errors import GraphValueError
+from aotensor.importers.base import Unsuited
 from aotensor.importers.lax.updates import updated
-from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.table import rule
 
 _COMBINED: Final[Mapping[str, Callable[..., Any]]] = {"mul": at.mul, "max": at.maximum, "min": at.minimum}
@@ -23,14 +24,14 @@ def gather(node: Node, x: Any, indices: Any) -> Any:
 
 @rule("GatherElements")
 def gather_elements(node: Node, x: Any, indices: Any) -> Any:
-    """For each element of `indices`, the element of x at that position along an axis"""
+    """For each element of `indices`, the element at that position along an axis"""
     axis = node.axis(x.type.ndim)
     return x[_places(node, indices, axis)]
 
 
 @rule("GatherND")
 def gather_nd(node: Node, x: Any, indices: Any) -> Any:
-    """Slices of x at the positions along the last axis of `indices`, after common batch axes"""
+    """Slices at the positions in the last axis of `indices`, after batch axes that both share"""
     batch = node["batch_dims"]
     if not 0 <= batch < min(x.type.ndim, indices.type.ndim):
         raise GraphValueError(f"{batch} batch dims of tensors of rank {x.type.ndim} and {indices.type.ndim}")
@@ -41,13 +42,13 @@ def gather_nd(node: Node, x: Any, indices: Any) -> Any:
 
 @rule("ScatterElements")
 def scatter_elements(node: Node, x: Any, indices: Any, updates: Any) -> Any:
-    """x with updates at positions along an axis, assigned or combined; positions may repeat"""
+    """x with updates put, added, multiplied or compared at positions along an axis; positions may repeat"""
     return _scattered(node, x, _places(node, indices, node.axis(x.type.ndim)), updates)
 
 
 @rule("ScatterND")
 def scatter_nd(node: Node, x: Any, indices: Any, updates: Any) -> Any:
-    """x with slices at the positions along the last axis of `indices`, assigned or combined; positions may repeat"""
+    """Slices put, added, multiplied or compared at positions in the last axis of `indices`; positions may repeat"""
     return _scattered(node, x, tuple(_columns(node, x, indices, 0)), updates)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import aotensor.tensor as at
-from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.base import Unsuited
+from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.elementwise import scalar, widened
 from aotensor.importers.onnx.rules.table import rule
 from aotensor.importers.onnx.tensors import dtype_of
@@ -79,7 +80,7 @@ def _running(old: Any, new: Any, momentum: float) -> Any:
 
 @rule("InstanceNormalization")
 def instance_normalization(node: Node, x: Any, scale: Any, bias: Any) -> Any:
-    """Normalise each channel of each instance"""
+    """Normalises each channel of each instance"""
     rank = x.type.ndim
     y = _normalised(x, tuple(range(2, rank)), node["epsilon"])[0]
     return _scaled(y, _by_channel(scale, rank), _by_channel(bias, rank), x.type.dtype)

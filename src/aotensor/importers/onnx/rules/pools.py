@@ -137,7 +137,7 @@ def _along(x: Any, axis: int, rank: int) -> Any:
 
 @rule("MaxUnpool")
 def max_unpool(node: Node, x: Any, places: Any, shape: Any = None) -> Any:
-    """Elements at the positions that MaxPool returned, zeros elsewhere; a larger output_shape appends zeros"""
+    """Puts elements where MaxPool found them, zeros elsewhere; a larger output_shape adds zeros at the end"""
     rank = x.type.ndim - 2
     sizes, strides = (numbers(node, name, rank, 1) for name in ("kernel_shape", "strides"))
     pads = node["pads"] or [0] * 2 * rank

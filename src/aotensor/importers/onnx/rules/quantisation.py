@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import aotensor.tensor as at
-from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.base import Unsuited
+from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.elementwise import scalar
 from aotensor.importers.onnx.rules.table import rule
 from aotensor.importers.onnx.rules.windows import convolution
@@ -49,7 +50,7 @@ def qlinear_conv(
 
 @rule("DynamicQuantizeLinear")
 def dynamic_quantize(node: Node, x: Any) -> list[Any]:
-    """Quantise to uint8, with scale and zero point from the range of x and 0; an empty x is treated as zeros"""
+    """Bytes whose scale and zero point cover the range of x and 0; an empty x is treated as zeros"""
     low, high = at.minimum(min_or_limit(x), scalar(0, x)), at.maximum(max_or_limit(x), scalar(0, x))
     scale = at.switch(at.eq(low, high), scalar(1, x), high - low) / scalar(255, x)
     zero = at.clip(at.round_half_to_even(-low / scale), scalar(0, x), scalar(255, x))

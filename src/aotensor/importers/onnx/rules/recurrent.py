@@ -9,7 +9,8 @@ from typing import Any, Final
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.errors import GraphValueError
-from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.base import Unsuited
+from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.elementwise import scalar
 from aotensor.importers.onnx.rules.quantisation import dynamic_quantize, less
 from aotensor.importers.onnx.rules.table import MICROSOFT, rule

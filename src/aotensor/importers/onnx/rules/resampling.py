@@ -13,8 +13,9 @@ import numpy as np
 
 import aotensor.tensor as at
 from aotensor.errors import GraphValueError
+from aotensor.importers.base import Unsuited
 from aotensor.importers.lax.shapes import padded
-from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.elementwise import is_float, scalar
 from aotensor.importers.onnx.rules.table import rule
 from aotensor.importers.onnx.rules.windows import CONVOLUTIONS, numbers, rank_of

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import aotensor.tensor as at
 from aotensor.errors import GraphValueError
-from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.base import Unsuited
+from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.table import rule
 
 _FAR: Final = 1 << 31
@@ -53,7 +54,7 @@ def _position(items: list[Any], wanted: Any) -> int:
 
 @rule("Transpose")
 def transpose(node: Node, x: Any) -> Any:
-    """The axes in another order, by default reversed"""
+    """Permutes the axes, by default in reverse order"""
     order = node["perm"]
     return at.transpose(x, list(range(x.type.ndim))[::-1] if order is None else order)
 
@@ -78,7 +79,7 @@ def _product(extents: list[Any]) -> Any:
 
 @rule("Squeeze")
 def squeeze(node: Node, x: Any, axes: Any = None) -> Any:
-    """Remove axes of extent 1"""
+    """Removes axes of extent 1"""
     chosen = node.axes()
     if chosen is None:
         if not all(isinstance(n, int) for n in x.type.shape):
@@ -89,7 +90,7 @@ def squeeze(node: Node, x: Any, axes: Any = None) -> Any:
 
 @rule("Unsqueeze")
 def unsqueeze(node: Node, x: Any, axes: Any = None) -> Any:
-    """Insert axes of extent 1"""
+    """Adds axes of extent 1"""
     chosen = node.axes() or []
     rank = x.type.ndim + len(chosen)
     places = sorted(node.checked_axis(i, rank) for i in chosen)
@@ -100,7 +101,7 @@ def unsqueeze(node: Node, x: Any, axes: Any = None) -> Any:
 
 @rule("Concat")
 def concat(node: Node, *inputs: Any) -> Any:
-    """Concatenate tensors along an axis"""
+    """Concatenates tensors along an axis"""
     return at.concatenate(list(inputs), axis=node.axis(inputs[0].type.ndim))
 
 
@@ -127,7 +128,7 @@ def split(node: Node, x: Any, sizes: Any = None) -> Any:
 
 @rule("Slice")
 def sliced(node: Node, x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
-    """Slice some axes; bounds may be computed at run time"""
+    """A range along each of some axes; the ends may be computed at run time"""
     low, high = node.numbers(1), node.numbers(2)
     chosen = node.ints(3) if axes is not None else list(range(len(low)))
     strides = node.ints(4) if steps is not None else [1] * len(low)
@@ -161,13 +162,13 @@ def expand(node: Node, x: Any, shape: Any) -> Any:
 
 @rule("Tile")
 def tile(node: Node, x: Any, repeats: Any) -> Any:
-    """Repeat x along every axis"""
+    """Repeats the tensor along every axis"""
     return at.tile(x, node.entries(1)) if x.type.ndim else x
 
 
 @rule("Pad")
 def pad(node: Node, x: Any, pads: Any, value: Any = None, axes: Any = None) -> Any:
-    """Pad before and after; negative widths crop"""
+    """Pads at both ends of each axis; a negative number removes elements"""
     chosen = node.ints(3) if axes is not None else list(range(x.type.ndim))
     numbers = node.ints(1)
     if numbers is None or chosen is None or len(numbers) != 2 * len(chosen):

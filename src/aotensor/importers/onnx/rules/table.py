@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from aotensor.importers.base import entering
+
 Rule = Callable[..., Any]
 
 RULES: Final[dict[tuple[str, str], Rule]] = {}
@@ -20,13 +22,7 @@ MICROSOFT: Final = "com.microsoft"
 
 def rule(*names: str, domain: str = "") -> Callable[[Rule], Rule]:
     """A decorator that registers a function as the rule of operators with these names."""
-
-    def register(function: Rule) -> Rule:
-        for name in names:
-            RULES[domain, name] = function
-        return function
-
-    return register
+    return entering(RULES, lambda name: (domain, name), *names)
 
 
 def row(function: Callable[..., Any]) -> Rule:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 import aotensor.tensor as at
+from aotensor.importers.base import Unsuited
 from aotensor.importers.onnx.extents import objects
-from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.elementwise import is_float, scalar
 from aotensor.importers.onnx.rules.table import rule
 from aotensor.importers.onnx.tensors import array_of, dtype_of
@@ -106,7 +107,7 @@ def trilu(node: Node, x: Any, k: Any = None) -> Any:
 
 @rule("NonZero")
 def nonzero(node: Node, x: Any) -> Any:
-    """Positions of non-zero elements, one row per axis"""
+    """Positions of non-zero elements, a row per axis"""
     if x.type.ndim == 0:
         raise Unsuited("its input is a scalar")
     return at.stack([at.cast(i, "int64") for i in at.nonzero(x)])
@@ -114,7 +115,7 @@ def nonzero(node: Node, x: Any) -> Any:
 
 @rule("Unique")
 def unique(node: Node, x: Any) -> Any:
-    """Unique values, sorted, with first positions, inverse indices and counts"""
+    """Sorted distinct values, their first positions, the inverse and counts"""
     if not node["sorted"]:
         raise Unsuited("its values are not sorted")
     found = at.unique(
@@ -130,7 +131,7 @@ def unique(node: Node, x: Any) -> Any:
 
 @rule("HannWindow", "HammingWindow", "BlackmanWindow")
 def window(node: Node, size: Any) -> Any:
-    """Weights of a window function (Hann, Hamming, Blackman), a sum of cosines"""
+    """Window functions of Fourier analysis, sums of cosines"""
     count = node.entries(0)[0]
     dtype = dtype_of(node["output_datatype"], "the result")
     if "float" not in dtype:
@@ -148,13 +149,13 @@ def window(node: Node, size: Any) -> Any:
 
 @rule("Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial")
 def drawn(node: Node, *inputs: Any) -> Any:
-    """Refuse random numbers of an unspecified generator"""
+    """Not supported: random numbers of an unspecified generator"""
     raise Unsuited("its numbers are random, of no generator in particular")
 
 
 @rule("Col2Im")
 def column_to_image(node: Node, x: Any, image: Any, block: Any) -> Any:
-    """Col2Im: add blocks to the image at their positions.   x: (N, C·Πblock, L) → (N, C, ...)"""
+    """Adds blocks to the image that they come from.   x: (N, C·Πblock, L) → (N, C, ...)"""
     extents, blocks = node.ints(1) or [], node.ints(2) or []
     rank = len(extents)
     steps, spread = node["strides"] or [1] * rank, node["dilations"] or [1] * rank

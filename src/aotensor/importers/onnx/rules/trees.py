@@ -15,7 +15,8 @@ from onnx import numpy_helper
 
 import aotensor.tensor as at
 from aotensor.errors import GraphValueError
-from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.base import Unsuited
+from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.classic import transformed
 from aotensor.importers.onnx.rules.table import ML, rule
 

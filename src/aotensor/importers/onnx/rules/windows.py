@@ -7,7 +7,8 @@ from typing import Any
 
 import aotensor.tensor as at
 from aotensor.errors import GraphValueError
-from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.base import Unsuited
+from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.table import rule
 
 CONVOLUTIONS = {1: at.conv1d, 2: at.conv2d, 3: at.conv3d}

@@ -1,0 +1,112 @@
+"""The base of importers: operations of a framework are translated in order, each at its line of the user's program.
+
+    operation → its rule → values of ours       or, where it has no counterpart, an entry of one error with all of them
+
+A rule raises `Unsuited` for a form of its operation that has no counterpart. The walk goes on, to find all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from inspect import getdoc
+from typing import Any, ClassVar, Final, TypeVar
+
+from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.graph.site import Site, made_at
+from aotensor.importers.errors import HINT, NoCounterpart, Untranslated
+
+Rule = TypeVar("Rule", bound=Callable[..., Any])
+R = TypeVar("R")
+Key = TypeVar("Key")
+
+
+class Unsuited(Exception):
+    """Raised for an operation that has no counterpart; its text is the reason."""
+
+
+class Lost:
+    """In place of a value whose operation has no counterpart."""
+
+
+LOST: Final = Lost()
+
+
+class Importer:
+    """The translation of one program.
+
+    framework, hint: for the error about operations without counterpart. missing: these so far.
+    """
+
+    framework: ClassVar[str]
+    hint: ClassVar[str] = HINT
+
+    def __init__(self) -> None:
+        self.missing: list[Untranslated] = []
+
+    def site(self, operation: Any) -> Site | None:
+        """The line of the user's program that made an operation, None if it is unknown."""
+        raise NotImplementedError
+
+    def entry(self, operation: Any, reason: str = "") -> Untranslated:
+        """The entry of an operation in the error: its name in the framework, the reason, and its place."""
+        raise NotImplementedError
+
+    def located(self, operation: Any) -> AbstractContextManager[None]:
+        """Context manager within which new variables have the location of an operation."""
+        return made_at(self.site(operation))
+
+    def attempt(self, operation: Any, translate: Callable[[], R]) -> R | None:
+        """The result of `translate` at the line of an operation; None for one without counterpart, which is recorded.
+
+        Raises: what ops raise.
+        """
+        try:
+            with self.located(operation):
+                return translate()
+        except Unsuited as error:
+            self.missing.append(self.entry(operation, str(error)))
+        except NoCounterpart as error:  # of a program inside of it
+            self.missing += error.operations
+        return None
+
+    def refuse(self) -> None:
+        """Raises: NoCounterpart with all operations that have none, if there are any"""
+        if self.missing:
+            raise NoCounterpart(self.framework, self.missing, self.hint)
+
+
+def entering(table: dict[Any, Any], key: Callable[[str], Any], *names: str) -> Callable[[Rule], Rule]:
+    """Decorator that enters a rule into a table for operations of these names, once each.   key: of a name"""
+
+    def entered(rule: Rule) -> Rule:
+        for name in names:
+            assert key(name) not in table, name
+            table[key(name)] = rule
+        return rule
+
+    return entered
+
+
+def notes_of(table: Mapping[Key, Callable[..., Any]], name: Callable[[Key], str]) -> dict[str, str]:
+    """Operation → what the documentation says of its import: the beginning of its rule's docstring.
+
+    "" for an operation that is one of ours. name: of a key of the table.
+    """
+    found = {}
+    for key, rule in table.items():
+        text = " ".join((getdoc(rule) or "").partition("\n\n")[0].partition("Raises:")[0].split())
+        found[name(key)] = text.removesuffix(".")
+    return dict(sorted(found.items()))
+
+
+def several(results: Any) -> Sequence[Any]:
+    """Results of a rule, which may be a single one, as a sequence."""
+    return results if isinstance(results, list | tuple) else [results]
+
+
+def retitled(error: AotensorError, title: Callable[[str], str]) -> AotensorError:
+    """The error with another title, and with the class among those of users' mistakes."""
+    found: Final = error.diagnostic
+    kinds = (kind for kind in (GraphTypeError, GraphValueError, UnsupportedError) if isinstance(error, kind))
+    return next(kinds, GraphValueError)(title(found.title), lines=found.lines, hint=found.hint)
