@@ -1,25 +1,37 @@
-"""The tables of docs/importers.md and docs/stablehlo.md, generated from the rules of the importers."""
+"""The tables of docs/importers.md, docs/onnx.md and docs/stablehlo.md, made from the tables of the importers."""
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-PAGE: Final = Path(__file__).parent / "importers.md"
-STABLEHLO: Final = Path(__file__).parent / "stablehlo.md"
-_BEGIN: Final = "<!-- made by docs/build.py from the rules for JAX -->\n"
-_OPERATIONS: Final = "<!-- made by docs/build.py from the operations of StableHLO -->\n"
-_END: Final = "<!-- end -->"
+DOCS: Final = Path(__file__).parent
+_TABLES: Final = (
+    ("importers.md", "JAX", "jax", "primitives"),
+    ("importers.md", "PyTensor", "pytensor", "ops"),
+    ("onnx.md", "ONNX", "onnx", "operators"),
+    ("stablehlo.md", "StableHLO", "stablehlo", "operations"),
+)
+"""Page, framework, its importer, and its name for operations."""
 
 
-def jax_table() -> str:
-    """The table of JAX's primitives with remarks; those without remark are last."""
-    from aotensor.importers.jax import COUNTERPARTS
-
-    return _table("primitives", COUNTERPARTS)
+def pages() -> dict[Path, str]:
+    """The text of each page with the current tables of the installed frameworks."""
+    found: dict[Path, str] = {}
+    for page, framework, module, title in _TABLES:
+        if module == "stablehlo" or importlib.util.find_spec(module) is not None:
+            counterparts = importlib.import_module(f"aotensor.importers.{module}").COUNTERPARTS
+            path = DOCS / page
+            begin, end = f"<!-- made by docs/build.py from the rules for {framework} -->\n", "<!-- end -->"
+            text = found.get(path) or path.read_text(encoding="utf-8")
+            made = begin + _table(title, counterparts) + end
+            found[path] = re.sub(f"{begin}.*?{end}", lambda _, made=made: made, text, flags=re.DOTALL)
+            assert made in found[path], begin
+    return found
 
 
 def _table(title: str, counterparts: Mapping[str, str]) -> str:
@@ -27,36 +39,12 @@ def _table(title: str, counterparts: Mapping[str, str]) -> str:
     notes: dict[str, list[str]] = {}
     for name, note in counterparts.items():
         notes.setdefault(note, []).append(f"`{name}`")
-    rows = [(" ".join(names), note) for note, names in notes.items() if note]
+    rows = [(" ".join(names), note.replace("|", "\\|")) for note, names in notes.items() if note]
     rows.append((" ".join(notes[""]), "the same"))
     return f"\n| {title} | |\n|---|---|\n" + "".join(f"| {names} | {note} |\n" for names, note in rows) + "\n"
 
 
-def stablehlo_table() -> str:
-    """The table of StableHLO's operations with remarks."""
-    from aotensor.importers.stablehlo import COUNTERPARTS
-
-    return _table("operations", COUNTERPARTS)
-
-
-def page() -> str:
-    """The page about JAX with its current table."""
-    return _with(PAGE, _BEGIN, jax_table())
-
-
-def stablehlo_page() -> str:
-    """The page about StableHLO with its current table."""
-    return _with(STABLEHLO, _OPERATIONS, stablehlo_table())
-
-
-def _with(path: Path, begin: str, table: str) -> str:
-    return re.sub(
-        f"{begin}.*?{_END}", lambda _: begin + table + _END, path.read_text(encoding="utf-8"), flags=re.DOTALL
-    )
-
-
 def write() -> None:
-    """Write the pages; that about JAX only if JAX is installed."""
-    if importlib.util.find_spec("jax") is not None:
-        PAGE.write_text(page(), encoding="utf-8")
-    STABLEHLO.write_text(stablehlo_page(), encoding="utf-8")
+    """Write the pages with their current tables."""
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,14 @@ def test_everything_without_counterpart_is_in_one_error() -> None:
         "x   made at words.txt:1", "xyz: it begins with x   made at words.txt:3", "deep",
     ]  # fmt: skip
     Words().refuse()
+
+
+def test_pages_have_all_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of StableHLO, and of frameworks that are installed."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "docs")
+    tables = importlib.import_module("importer_tables")
+    for path, text in tables.pages().items():
+        assert path.read_text(encoding="utf-8") == text, "run python docs/build.py"
 
 
 def test_a_note_is_the_beginning_of_a_docstring() -> None:
