@@ -105,6 +105,8 @@ class Code:
 
     def at(self, base: Value, index: int | Value, size: int | Value) -> Value:
         """The address of element `index` of an array with elements of `size` bytes."""
+        if isinstance(index, int) and isinstance(size, int):
+            return self.builder.gep(base, [number(index * size)], source_etype=i8)
         position, stride = (number(x) if isinstance(x, int) else x for x in (index, size))
         return self.builder.gep(base, [self.builder.mul(position, stride)], source_etype=i8)
 

@@ -12,6 +12,7 @@ part (`codegen.parts`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.core import Core, declare_core
@@ -34,6 +35,9 @@ from aotensor_runtime.manifest import (
     signature_text,
     validate,
 )
+
+_MANY_ARRAYS: Final = 64
+"""A typed entry with more arrays stores their addresses in a table before it checks them."""
 
 
 def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
@@ -127,16 +131,18 @@ def _define_typed(
     arguments = list(c.arguments)
     context = arguments.pop(0) if spec.takes_context else NULL
     workspace = arguments.pop()
-    if sizes is not None and _is_static(spec):
-        _call_directly(c, module, sizes, spec, arguments, workspace, has_weights)
+    static_sizes = sizes if _is_static(spec) else None
+    if static_sizes is not None and len(numbers) <= _MANY_ARRAYS:
+        _call_directly(c, module, static_sizes, spec, arguments, workspace, has_weights)
     dims, data = c.room(i64, len(spec.dims)), c.room(pointer, len(spec.values))
     given = dict(zip(names, arguments[: len(names)], strict=True))
     for k, name in enumerate(spec.dims):
         c.put(dims, k, given.get(name, number(0)))
+    addresses = dict(zip(numbers, arguments[len(names) :], strict=True))
     for k in range(len(spec.values)):
-        c.put(data, k, NULL)
-    for k, value in zip(numbers, arguments[len(names) :], strict=True):
-        c.put(data, k, value)
+        c.put(data, k, addresses.get(k, NULL))
+    if static_sizes is not None and len(numbers) > _MANY_ARRAYS:
+        _call_by_table(c, module, static_sizes, spec, data, workspace, has_weights)
     c.give(c.builder.call(core.typed, [context, dims, data, workspace, table]))
 
 
@@ -156,14 +162,42 @@ def _call_directly(
     """
     b, size = c.builder, c.builder.call(sizes, [])
     needed = [x for x, value in zip(arrays, spec.values, strict=True) if 0 not in value.shape]
-    has_room = b.or_(c.same(size, number(0)), c.all(c.less(number(0), size), b.not_(c.is_null(workspace))))
-    if has_weights:
-        has_room = c.all(has_room, b.not_(c.is_null(b.load_atomic(declare_base(module), "acquire", 8, typ=pointer))))
+    has_room = _has_room(c, size, workspace, has_weights)
     with c.when(c.all(has_room, *(b.not_(c.is_null(x)) for x in needed))):
         start = c.align_up(workspace, WORKSPACE_ALIGNMENT)
         given = [*arrays, start, size, c.room(i64, 4), NULL]
         found = b.call(_kernel(module, spec, "kernel", given), given)
         c.give_when(c.same(found, status(0)), found)
+
+
+def _call_by_table(
+    c: Code, module: Module, sizes: Function, spec: FunctionSpec, data: Value, workspace: Value, has_weights: bool
+) -> None:
+    """The same for many arrays, with a loop over the table of their addresses.
+
+    LLVM's time for conditions on single arguments grows with the square of their number.
+    """
+    if any(0 in value.shape for value in spec.values):
+        return
+    b, size, missing = c.builder, c.builder.call(sizes, []), c.slot(i64, number(0))
+    with c.loop(number(len(spec.values))) as k:
+        missing.add(b.zext(c.is_null(c.item(data, k, pointer)), i64))
+    has_room = _has_room(c, size, workspace, has_weights)
+    with c.when(c.all(has_room, c.same(missing.get(), number(0)))):
+        start = c.align_up(workspace, WORKSPACE_ALIGNMENT)
+        adapter = module.globals[f"{spec.name}.run"]
+        found = b.call(adapter, [data, NULL, NULL, start, size, c.room(i64, 4), NULL])
+        c.give_when(c.same(found, status(0)), found)
+
+
+def _has_room(c: Code, size: Value, workspace: Value, has_weights: bool) -> Value:
+    """The condition that the workspace has `size` bytes, and that the file of weights is mapped if there is one."""
+    b = c.builder
+    has_room = b.or_(c.same(size, number(0)), c.all(c.less(number(0), size), b.not_(c.is_null(workspace))))
+    if has_weights:
+        base = b.load_atomic(declare_base(c.module), "acquire", 8, typ=pointer)
+        has_room = c.all(has_room, b.not_(c.is_null(base)))
+    return has_room
 
 
 def _array_numbers(values: Sequence[object], groups: Sequence[SparseSpec], first: int = 0) -> list[int]:
