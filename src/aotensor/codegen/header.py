@@ -125,8 +125,9 @@ def _typed_text(manifest: Manifest, spec: FunctionSpec) -> list[str]:
         needed = ", ".join(spec.lapack)
         lines.append(f"context->blas must have {needed}; without them the status is AOTENSOR_NO_FUNCTION.")
     lines.append("Returns a status: 0 is success" + (", and of its own:" if spec.checks else "."))
+    codes = manifest.statuses() if spec.checks else {}
     for number, check in enumerate(spec.checks, 1):
-        lines.append(f"  {manifest.status_of(spec.name, number)}  {_plain(check.static_text())}")
+        lines.append(f"  {codes[spec.name, number]}  {_plain(check.static_text())}")
     return lines
 
 

@@ -228,7 +228,8 @@ class Definition:
     @cached_property
     def row_major_arguments(self) -> dict[str, Variable]:
         """Inputs by name as the kernel reads them: a column-major input is replaced by its row-major transpose."""
-        return {key: _leaf(key, x) if key in self.column_arguments else x for key, x in self.arguments.items()}
+        transposed = set(self.column_arguments)
+        return {key: _leaf(key, x) if key in transposed else x for key, x in self.arguments.items()}
 
     def under(self, pipeline: Pipeline) -> Definition:
         """This definition with another pass pipeline."""

@@ -51,7 +51,7 @@ def passes_over(
 
     checkpoints: how `checkpoint-loops` divides loops.
     """
-    expanded = list(outputs)
+    expanded, stop = list(outputs), dict.fromkeys(stop)  # in order, and rewrites search it for each node
     for record, expanded in run_passes(outputs, stop, [EXPAND]):
         yield record, expanded
     chosen = [_BY_NAME[one.name] for one in pipeline.at("graph") if one.name != EXPAND.name]
