@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from io import StringIO
 from math import copysign
 from typing import Final
@@ -25,6 +26,7 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     FloatAttr,
+    IntegerAttr,
     MemRefType,
     ModuleOp,
     StringAttr,
@@ -45,6 +47,7 @@ from aotensor.ir.upstream import walk
 
 _HOLE: Final = "\0"
 """Delimits the position of a value in a template; it does not occur in MLIR text."""
+_SCALARS: Final = frozenset({FloatAttr, IntegerAttr})
 _LONG: Final = frozenset({MemRefType, TensorType, VectorType, AffineMapAttr})
 
 
@@ -105,6 +108,10 @@ class _Printer(Printer):
         self._next_valid_name_id = [1 + max((int(name) for name in self._taken if name.isdecimal()), default=-1)]
         self._templates: dict[object, list[str | int]] = {}
         self._texts: dict[Attribute, str] = {}
+        self._numbers: dict[object, int] = {}
+        self._known_numbers: dict[int, tuple[int, Attribute]] = {}
+        """id of an attribute → (its number, the attribute)."""
+        self._write = stream.write
 
     def print_op(self, op: Operation) -> None:
         if self._depth and isinstance(op, func.CallOp):
@@ -120,21 +127,42 @@ class _Printer(Printer):
             self._depth -= is_generic
             self.print_generic_format = around
             return
-        values = dict.fromkeys((*op.results, *op.operands))
-        positions = {value: k for k, value in enumerate(values)}
-        key = (
-            type(op),
-            *((name, _exact(x)) for name, x in op.properties.items()),
-            *((name, _exact(x)) for name, x in op.attributes.items()),
-            len(op.results),
-            *((positions[x], x.type) for x in op.operands),
-            *(x.type for x in op.results),
-        )
-        template = self._templates.get(key)
+        if type(op) is arith.ConstantOp and not op.attributes and type(op.value) in _SCALARS:
+            self.print_string(f"{self._name(op.result)} = arith.constant {_scalar(_exact(op.value))}")
+            return
+        number, positions = self._number, dict[SSAValue, int]()
+        key: list[object] = [type(op), len(op.results)]
+        value: SSAValue
+        for value in op.results:
+            positions[value] = len(positions)
+            key.append(number(value.type))
+        for value in op.operands:
+            key += (positions.setdefault(value, len(positions)), number(value.type))
+        for name, x in (*op.properties.items(), *op.attributes.items()):
+            key += (name, number(x))
+        template = self._templates.get(tuple(key))
         if template is None:
-            template = self._templates[key] = _template(op, positions, is_generic)
-        known = list(values)
-        self.print_string("".join(x if isinstance(x, str) else self._name(known[x]) for x in template))
+            template = self._templates[tuple(key)] = _template(op, positions, is_generic)
+        known = list(positions)
+        self.print_string("".join([x if isinstance(x, str) else self._name(known[x]) for x in template]))
+
+    def print_string(self, text: str, *, indent: int | None = None) -> None:
+        """Print a string; xDSL counts the columns of what is in one line only for messages, which are not printed."""
+        if "\n" in text:
+            super().print_string(text, indent=indent)
+        else:
+            self._write(text)
+
+    def _print_new_line(self, indent: int | None = None, print_message: bool = True) -> None:
+        self._write("\n" + " " * ((self._indent if indent is None else indent) * self.indent_num_spaces))
+
+    def _number(self, attribute: Attribute) -> int:
+        """The number of an attribute or type; equal ones have the same."""
+        known = self._known_numbers.get(id(attribute))
+        if known is None:
+            number = self._numbers.setdefault(_exact(attribute), len(self._numbers))
+            known = self._known_numbers[id(attribute)] = number, attribute
+        return known[0]
 
     @property
     def names(self) -> Mapping[SSAValue, str]:
@@ -306,6 +334,12 @@ def _compares_vectors(op: Operation) -> bool:
 def _exact(x: Attribute) -> object:
     """A key of an attribute that distinguishes 0.0 from -0.0, which xDSL considers equal."""
     return (x, copysign(1.0, x.value.data)) if isinstance(x, FloatAttr) else x
+
+
+@lru_cache(maxsize=1 << 14)
+def _scalar(exact: object) -> str:
+    """The text of a scalar attribute. exact: result of `_exact`"""
+    return str(exact[0] if isinstance(exact, tuple) else exact)
 
 
 def _template(op: Operation, positions: dict[SSAValue, int], is_generic: bool) -> list[str | int]:
