@@ -31,7 +31,7 @@ from aotensor_runtime import Library, load
 
 BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = {
-    **dict.fromkeys(("tutorial", "extending", "verify", "sparse", "schedules", "complex", "stages"), ()),
+    **dict.fromkeys(("tutorial", "extending", "kernels", "verify", "sparse", "schedules", "complex", "stages"), ()),
     "howto/cpp": ("c++", "cmake"),
     "howto/makefile": ("make", "cc"),
     "howto/c_source": ("cc",),

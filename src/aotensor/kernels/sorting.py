@@ -68,8 +68,7 @@ def sort_on_cores(source: Elements, line: Line, scratch: Line, n: Index, size: I
 def sort_chunk(source: Elements, line: Line, scratch: Line, start: Index, stop: Index) -> None:
     """Sort elements start … stop on one core: sort short runs, and merge them in pairs."""
     for k in range(start, stop):
-        line.values[k] = source[k]
-        line.positions[k] = word(k)
+        line.values[k], line.positions[k] = source[k], word(k)
     for begin in rolled(start, stop, RUN):
         sort_run(line, scratch, begin, min(begin + RUN, stop))
     copy(scratch, line, start, stop)
@@ -87,20 +86,19 @@ def sort_chunk(source: Elements, line: Line, scratch: Line, start: Index, stop: 
 def copy(source: Line, target: Line, start: Index, stop: Index) -> None:
     """Copy elements start … stop."""
     for k in range(start, stop):
-        target.values[k] = source.values[k]
-        target.positions[k] = source.positions[k]
+        target.values[k], target.positions[k] = source.values[k], source.positions[k]
 
 
 def sort_run(source: Line, target: Line, start: Index, stop: Index) -> None:
     """Sort a short run: place each element after the smaller ones and after equal ones that precede it."""
     for k in rolled(start, stop):
         x = source.values[k]
-        rank = start
+        rank = 0
         for i in range(start, stop):
             y = source.values[i]
-            rank += int(precedes(y, x) or (not precedes(x, y) and i < k))
-        target.values[rank] = x
-        target.positions[rank] = source.positions[k]
+            is_equal = not precedes(x, y) and i < k
+            rank += 1 if precedes(y, x) or is_equal else 0
+        target.values[start + rank], target.positions[start + rank] = x, source.positions[k]
 
 
 def merge_whole(source: Line, target: Line, start: Index, width: Index) -> None:
@@ -113,12 +111,10 @@ def merge_whole(source: Line, target: Line, start: Index, width: Index) -> None:
             k = first + number
             is_left = not precedes(source.values[right], source.values[left])
             chosen = left if is_left else right
-            target.values[start + k] = source.values[chosen]
-            target.positions[start + k] = source.positions[chosen]
+            target.values[start + k], target.positions[start + k] = source.values[chosen], source.positions[chosen]
             is_right = not precedes(source.values[upper_right], source.values[upper_left])
             taken = upper_right if is_right else upper_left
-            target.values[last - k] = source.values[taken]
-            target.positions[last - k] = source.positions[taken]
+            target.values[last - k], target.positions[last - k] = source.values[taken], source.positions[taken]
             left = left + 1 if is_left else left
             right = right if is_left else right + 1
             upper_left = upper_left if is_right else upper_left - 1

@@ -123,12 +123,16 @@ class Translation(Expressions):
                 found = self.call(value)
             case _:
                 raise self.source.unknown(statement)
-        names = [x.id for x in targets if isinstance(x, ast.Name)]
-        if not len(names) == len(targets) == len(found):
-            raise self.source.error(
-                statement, f"{len(targets)} targets, which must be variables, of {len(found)} values"
-            )
-        self.values.update(zip(names, found, strict=True))
+        if len(targets) != len(found):
+            raise self.source.error(statement, f"{len(found)} values for {len(targets)} targets")
+        for target, one in zip(targets, found, strict=True):
+            match target:
+                case ast.Name(id=name):
+                    self.values[name] = one
+                case ast.Subscript() if isinstance(one, Scalar | bool | int | float):
+                    self.store(target, one)
+                case _:
+                    raise self.source.unknown(statement)
 
     def store(self, target: ast.Subscript, value: Number) -> None:
         vector = self.vector(target.value)
