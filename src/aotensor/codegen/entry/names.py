@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Final
@@ -58,6 +59,12 @@ FOR_PYTHON: Final = (
     "aotensor_filter",
 )
 """Entries for Python's runtime and SciPy's callbacks, which are missing on WebAssembly."""
+_OF_HEADER: Final = re.compile(
+    r"AOTENSOR_\w+|aotensor_((bound|python|value)_(call|layout|method)|(eval|ipopt)_\w+"
+    r"|array|blas|complex(64|128)?|context|kept|sparse)"
+)
+"""Types and constants that the header of a library defines."""
+
 LIBRARY_SYMBOLS: Final = (
     "aotensor_status_message",
     "aotensor_manifest",
@@ -119,7 +126,7 @@ def exported_symbols(manifest: Manifest) -> tuple[str, ...]:
         names += [*symbols.all, *[symbols.values] * has_values(manifest, spec)]
     names += [*shared_symbols(manifest), *OwnSymbols.of(manifest).exported(manifest)]
     for name in names:
-        if is_of_c_library(name) or is_reserved(name):
+        if is_of_c_library(name) or is_reserved(name) or _OF_HEADER.fullmatch(name):
             raise GraphValueError(
                 f"function name {name!r} is taken by C or its library",
                 hint="give the function another name, or use a prefix",
