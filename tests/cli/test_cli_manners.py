@@ -41,6 +41,15 @@ def test_models_that_end_in_odd_ways(call: Call, tmp_path: Path, code: str, exit
     _check_end(answer, tmp_path, exit_code, title)
 
 
+def test_letters_that_the_terminal_lacks(spawn: Call, tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(
+        'import aotensor as aot\nimport aotensor.tensor as at\nα = at.vector("x")\nf = aot.function([α], α.sum())\n',
+        encoding="utf-8",
+    )
+    answer = spawn("inspect", "m.py", "--remarks", cwd=tmp_path, PYTHONIOENCODING="latin1")
+    assert answer.code == 0 and r"\u03b1" in answer.out, answer
+
+
 @pytest.mark.parametrize("stream", ["stderr", "stdout"])
 def test_models_that_close_a_stream_and_fail(spawn: Call, tmp_path: Path, stream: str) -> None:
     (tmp_path / "small.py").write_text(f"import sys; sys.{stream}.close(); raise ValueError('x')\n")
