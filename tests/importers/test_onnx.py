@@ -18,6 +18,7 @@ from onnx_rows import ROWS, STEP, Row, body, made, normal  # noqa: E402
 
 import aotensor as aot  # noqa: E402
 import aotensor.tensor as at  # noqa: E402
+from aotensor.errors import GraphTypeError, OptionError  # noqa: E402
 from aotensor.importers.onnx import from_onnx  # noqa: E402
 from aotensor.importers.onnx.functions import function_of  # noqa: E402
 
@@ -80,6 +81,29 @@ def test_extents_that_the_caller_fixes(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             from_onnx(path, **options)
+
+
+def test_extents_of_other_types(tmp_path: Path) -> None:
+    path = _open(tmp_path)
+    assert from_onnx(path, dims={"batch": np.int64(2)}).inputs[0].type.shape[0] == 2
+    assert from_onnx(path, shapes={"x": np.array([2, 3])}).inputs[0].type.shape == (2, 3)
+    wrong: list[tuple[Any, Any]] = [([("batch", 2)], None), ("batch=2", None), (None, [(2, 3)]), (None, {"x": 5})]
+    for dims, shapes in [*wrong, (None, {"x": "2,3"}), (None, {"x": None})]:
+        with pytest.raises((GraphTypeError, OptionError), match=r"expected a dict, found|input 'x' has the shape"):
+            from_onnx(path, dims=dims, shapes=shapes)
+
+
+def test_names_that_are_the_same_in_c(tmp_path: Path) -> None:
+    """a-b, a.b and a_b are three inputs, and outputs, of a file."""
+    names, kind = ["a-b", "a.b", "a_b"], onnx.TensorProto.FLOAT
+    nodes = [helper.make_node("Mul", [a, b], [f"{a}!"]) for a, b in zip(names, names[1:] + names[:1], strict=True)]
+    ins, outs = ([helper.make_tensor_value_info(f"{x}{end}", kind, [2]) for x in names] for end in ("", "!"))
+    opsets = [helper.make_opsetid("", 17)]
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", ins, outs), opset_imports=opsets, ir_version=8), path)
+    f = from_onnx(path)
+    found = f.reference(*(np.full(2, x, "float32") for x in (2, 3, 5)))
+    assert [float(x[0]) for x in found.values()] == [6.0, 15.0, 10.0] and len(found) == 3
 
 
 def test_extents_on_the_command_line(tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.errors import GraphTypeError, GraphValueError, OptionError, UnsupportedError
 from aotensor.importers.base import LOST
 from aotensor.importers.gradients import with_gradients
-from aotensor.importers.names import function_name
+from aotensor.importers.names import distinct_names, function_name
 from aotensor.importers.onnx.model import opsets_of, read_model
 from aotensor.importers.onnx.tensors import dtype_of
 from aotensor.importers.onnx.trainable import trained
@@ -95,7 +97,12 @@ def function_of(
     known = {**scope.values, **dict(zip(names, inputs, strict=True))}
     hint = "let the model compute a loss first, with ReduceMean or SoftmaxCrossEntropyLoss"
     results = with_gradients(results, {k: known[k] for k in (*names, *sorted(embedded))}, grad, hint=hint)
-    return aot.function(inputs, results, name=name, on_unused_input="ignore")
+    arguments = [
+        x if one == item.name else aot.In(x, name=one)
+        for x, item, one in zip(inputs, given, distinct_names(names), strict=True)
+    ]
+    results = dict(zip(distinct_names(list(results)), results.values(), strict=True))
+    return aot.function(arguments, results, name=name, on_unused_input="ignore")
 
 
 @dataclass(frozen=True)
@@ -106,29 +113,40 @@ class Fixed:
     shapes: Mapping[str, Sequence[int | str | None]]
 
     def check(self, inputs: Sequence[Any]) -> None:
-        """Raises: OptionError for an unknown dim or input, or a negative extent"""
+        """Raises: OptionError for an unknown dim or input, or a negative extent;
+        GraphTypeError for other containers than dicts
+        """
+        for what, given in (("dims", self.dims), ("shapes", self.shapes)):
+            if not isinstance(given, Mapping):
+                example = {"dims": {"batch": 1}, "shapes": {"input": (1, None, 3)}}[what]
+                raise GraphTypeError(f"{what}: expected a dict, found {given!r:.60}", hint=f"such as {example}")
         names = [item.name for item in inputs]
         known = {d.dim_param for item in inputs for d in item.type.tensor_type.shape.dim if d.dim_param}
         for name, n in self.dims.items():
             if name not in known:
                 hint = f"its dims are {', '.join(sorted(known)) or 'all known or without names'}"
                 raise OptionError(f"no input of the model has a dim {name!r}", hint=hint)
-            if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+            if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
                 raise OptionError(f"dim {name!r} is {n!r}, not an extent")
         for name, shape in self.shapes.items():
             if name not in names:
                 raise OptionError(f"the model has no input {name!r}", hint=f"its inputs are {', '.join(names)}")
-            if any(isinstance(n, int) and n < 0 for n in shape):
+            if isinstance(shape, str) or not isinstance(shape, Sequence | np.ndarray):
+                raise OptionError(f"input {name!r} has the shape {shape!r:.60}", hint="write a tuple: (1, None, 3)")
+            if any(isinstance(n, int | np.integer) and n < 0 for n in shape):
                 raise OptionError(f"input {name!r} cannot have the shape {tuple(shape)}")
 
     def spread(self, inputs: Sequence[Any]) -> Fixed:
         """These extents, with a number given for one axis applied to all axes of the same name."""
-        dims = dict(self.dims)
+        dims = {name: int(n) for name, n in self.dims.items()}
+        shapes = {
+            name: [int(n) if isinstance(n, np.integer) else n for n in shape] for name, shape in self.shapes.items()
+        }
         for item in inputs:
-            for dim, n in zip(item.type.tensor_type.shape.dim, self.shapes.get(item.name, ()), strict=False):
+            for dim, n in zip(item.type.tensor_type.shape.dim, shapes.get(item.name, ()), strict=False):
                 if isinstance(_dim(dim), str) and isinstance(n, int):
                     dims.setdefault(dim.dim_param, n)
-        return Fixed(dims, self.shapes)
+        return Fixed(dims, shapes)
 
     def of(self, item: Any) -> list[int | str | None]:
         """The shape of an input with fixed extents.   Raises: OptionError if rank or extents contradict the model"""
