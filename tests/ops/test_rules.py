@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -128,20 +130,42 @@ def test_declared_types_hold(case: Case, rng: np.random.Generator) -> None:
         np.testing.assert_allclose(left, right, rtol=rtol, atol=atol)
 
 
+@dataclass(frozen=True)
+class _Pullback:
+    """A row at the point that the fixture `rng` draws first: its values, and Jᵀ·ȳ for random ȳ, the weights."""
+
+    variables: Sequence[Variable]
+    outputs: Sequence[Variable]
+    wrt: Sequence[Variable]
+    values: Sequence[Array]
+    weights: Sequence[Array]
+    pulled: Sequence[Array]
+
+
+@lru_cache(maxsize=1)
+def _pullback(id: str) -> _Pullback:
+    """What both tests of a row's derivatives need; they run one after the other."""
+    case, rng = next(case for case in DIFFERENTIABLE if case.id == id), np.random.default_rng(1)
+    arrays = case.draw(np.random.default_rng(20240229))
+    variables = case.variables(arrays)
+    outputs = case.outputs(variables)
+    wrt = [variables[position] for position in case.differentiable(arrays)]
+    values = _evaluate(outputs, variables, arrays) if wrt else []
+    weights = [_direction(rng, value) for value in values]
+    pulled = _evaluate(Lop(outputs, wrt, weights), variables, arrays) if wrt else []
+    return _Pullback(variables, outputs, wrt, values, weights, pulled)
+
+
 @pytest.mark.unlimited("every row, 40 s in all")
 @SMOOTH
 def test_modes_are_adjoint(case: Case, rng: np.random.Generator) -> None:
     """⟨ȳ, J·ẋ⟩ = ⟨Jᵀ·ȳ, ẋ⟩: the two modes agree without any step size; derivatives have the types of their inputs."""
-    arrays = case.draw(rng)
-    variables = case.variables(arrays)
-    outputs = case.outputs(variables)
-    wrt = [variables[position] for position in case.differentiable(arrays)]
-    if not wrt:
+    pullback = _pullback(case.id)
+    if not pullback.wrt:
         pytest.skip("no floating input")
-    values = _evaluate(outputs, variables, arrays)
+    arrays, variables, outputs, wrt = case.draw(rng), pullback.variables, pullback.outputs, pullback.wrt
+    values, weights, pulled = pullback.values, pullback.weights, pullback.pulled
     directions = [_direction(rng, array) for array, x in zip(arrays, variables, strict=True) if x in wrt]
-    weights = [_direction(rng, value) for value in values]
-    pulled = _evaluate(Lop(outputs, wrt, weights), variables, arrays)
     pushed = _evaluate(Rop(outputs, wrt, directions), variables, arrays)
     for x, derivative, position in zip(wrt, pulled, case.differentiable(arrays), strict=True):
         assert derivative.shape == arrays[position].shape
@@ -164,11 +188,8 @@ def test_derivatives_agree_with_differences(case: Case, rng: np.random.Generator
     positions = case.differentiable(arrays)
     if not case.numeric or not positions or any(arrays[position].dtype != np.float64 for position in positions):
         pytest.skip("not smooth there, or too coarse a dtype")
-    variables = case.variables(arrays)
-    outputs = case.outputs(variables)
-    wrt = [variables[position] for position in positions]
-    weights = [_direction(rng, value) for value in _evaluate(outputs, variables, arrays)]
-    pulled = _evaluate(Lop(outputs, wrt, weights), variables, arrays)
+    pullback = _pullback(case.id)
+    outputs, variables, weights, pulled = pullback.outputs, pullback.variables, pullback.weights, pullback.pulled
     for _ in range(3):
         directions = [_direction(rng, arrays[position]) for position in positions]
         expected = _inner(pulled, directions)
