@@ -157,3 +157,22 @@ def test_derivatives_of_large_and_small_operands(by: str) -> None:
     found = (f if by == "compiled" else f.reference)(*operands)
     for k, (*_, exact) in enumerate(DERIVATIVES):
         assert found[f"y{k}"] == pytest.approx(exact, rel=4e-13, abs=0), k
+
+
+QUANTILES: Final = [  # a, b, p, x; near 0 by (p·a·B(a, b))^(1/a), near 1 by the same of the other tail
+    (1e-5, 4e4, 0.9, 0.0),
+    (3e-4, 4e4, 0.9, 4.1918184441341076583e-158),
+    (4e-5, 4.5e-4, 0.9133, 8.4193035606742911346e-61),
+    (0.002, 0.026, 0.308, 2.2361293684436540721e-240),
+    (0.002, 3e-5, 0.308, 1.0),
+    (3e-5, 3e-4, 0.97, 1.0),
+    (4e5, 2.5e-5, 0.13, 1.0),
+]
+
+
+def test_quantiles_at_the_ends() -> None:
+    """Where x or 1 − x is below the least normal number, or nearly is: the error is that of some ulp of p."""
+    a, b, p = (at.vector(name, shape=("n",)) for name in "abp")
+    found = aot.function([a, b, p], at.betaincinv(a, b, p), name="quantiles")(*np.array(QUANTILES)[:, :3].T.copy())
+    for x, (shape, *_, exact) in zip(found, QUANTILES, strict=True):
+        assert x == pytest.approx(exact, rel=4e-15 / shape, abs=0), shape

@@ -20,6 +20,8 @@ _STEPS: Final = 200.0
 _CLOSE: Final = 1e-7
 """Below this size, a step that is larger than half the one before is rounding noise."""
 _TINY: Final = 1e-300
+_NEAR: Final = 1e-17
+"""Below this distance from an end, one power of the distance is the tail."""
 
 
 def gammaincinv(a: Value, p: Value) -> Value:
@@ -48,7 +50,9 @@ def betaincinv(a: Value, b: Value, p: Value) -> Value:
     is_proper = (a > 0.0) & (b > 0.0) & (p >= 0.0) & (p <= 1.0)
     is_far = (a.eq(math.inf) | b.eq(math.inf)) & ~(a.eq(math.inf) & b.eq(math.inf))
     limit = where(p.eq(0.0) | p.eq(1.0), p, where(is_far, where(a < b, a.like(0.0), 1.0), math.nan))
-    return where(is_inside, where(is_low, odds, 1.0) / (1.0 + odds), where(is_proper, limit, math.nan))
+    # the odds are infinite where the smaller of x and 1 − x underflows
+    found = where(is_low & (odds > 1.0), 1.0 / (1.0 + 1.0 / odds), where(is_low, odds, 1.0) / (1.0 + odds))
+    return where(is_inside, found, where(is_proper, limit, math.nan))
 
 
 def _beta_odds(a: Value, b: Value, tail: Value) -> Value:
@@ -64,19 +68,37 @@ def _beta_odds(a: Value, b: Value, tail: Value) -> Value:
         return value, density * y * x
 
     # (1 − t)ᵇ⁻¹ ≤ 2 up to ½, which bounds x from below; the logarithm of the odds is about normal
-    exponent = tail.call("log") + a.call("log") + a.call("betaln_apart", b)
+    exponent = tail.call("log") + _log_scaled(a, b)
     near_zero = (exponent / a).call("exp")
+    near_one = (((-tail).call("log1p") + _log_scaled(b, a)) / b).call("exp")
     bound = (exponent - where(b < 1.0, b.like(math.log(2.0)), 0.0)) / a
     bound = where(bound < -math.log(2.0), bound, -math.log(2.0)).call("exp")
     least = bound / (1.0 - bound)
+    smallest = 0.5 * _NEAR / (1.0 + b)  # x is larger, if near_zero is not x
+    least = where(least < smallest, smallest, least)
     spread = (1.0 / a + 1.0 / b).sqrt()
     normal = a / b * (_normal_quantile(tail) * spread).call("exp")
     start = where((spread < 1.0) & (normal > least), normal, least)
     return branch(
-        near_zero * (1.0 + b) < 1e-17,
+        near_zero * (1.0 + b) < _NEAR,
         lambda: near_zero,
-        lambda: _newton(start, tail, value_of, least, a.like(math.inf), 0.5 * spread),
+        lambda: branch(
+            near_one * (1.0 + a) < _NEAR,
+            lambda: 1.0 / near_one,
+            lambda: _newton(start, tail, value_of, least, a.like(math.inf), 0.5 * spread),
+        ),
     )
+
+
+def _log_scaled(a: Value, b: Value) -> Value:
+    """ln(a·B(a, b)); for small a and b, where ln a and ln B cancel, by Γ at 1 + a, 1 + b and 1 + a + b."""
+    is_small = (a < 1.0) & (b < 1.0)
+
+    def small() -> Value:
+        both, first, second = (((x + 1.0).call("gammaln_apart")) for x in (a + b, a, b))
+        return (a / b).call("log1p") + (first + second - both)
+
+    return branch(is_small, small, lambda: a.call("log") + a.call("betaln_apart", b))
 
 
 def _normal_quantile(tail: Value) -> Value:
