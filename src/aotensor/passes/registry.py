@@ -17,7 +17,8 @@ from typing import Any, Final, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 
-from aotensor.graph.passes.steps import Option, Step, description_of
+from aotensor.graph.passes.steps import Option as Option
+from aotensor.graph.passes.steps import Step, Topic, description_of
 from aotensor.graph.passes.table import Level
 from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM, Form
 from aotensor.passes.target import Target
@@ -75,7 +76,7 @@ def ir_pass(
     name: str,
     *,
     level: Level,
-    topic: str,
+    topic: Topic,
     reference: str = "",
     needed: str = "",
     former: str = "",

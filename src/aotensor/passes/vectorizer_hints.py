@@ -35,14 +35,13 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, ModuleO
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Block, Operation, SSAValue
 
-from aotensor.graph.passes.steps import Option
 from aotensor.ir.location import builder_before
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import f32, f64, i64
 from aotensor.ir.upstream import walk
 from aotensor.passes.nest.cores.chunks import CHUNKS
-from aotensor.passes.registry import ir_pass
+from aotensor.passes.registry import Option, ir_pass
 from aotensor.passes.remarks import analysis, applied, missed
 from aotensor.passes.target import Target
 

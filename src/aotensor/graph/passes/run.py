@@ -9,7 +9,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from aotensor.errors import InternalError
 from aotensor.graph.passes.remarks import running
-from aotensor.graph.passes.steps import Step, description_of
+from aotensor.graph.passes.steps import Step, Topic, description_of
 from aotensor.graph.subgraph import all_nodes, subgraphs, with_bodies
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import toposort
@@ -62,7 +62,7 @@ class GraphPass:
 def graph_pass(
     name: str,
     *,
-    topic: str,
+    topic: Topic,
     reference: str = "",
     needed: str = "",
     former: str = "",

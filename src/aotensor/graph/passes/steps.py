@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import getdoc
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from aotensor.graph.passes.table import ROWS, Level, Row
 
+Topic: TypeAlias = Literal["arithmetic", "products", "loops", "memory", "vectors", "cores", "code"]
+TOPICS: Final[tuple[Topic, ...]] = get_args(Topic)
+"""Topics of remarks, in the order in which they are shown."""
 LEVELS: Final[tuple[Level, ...]] = ("graph", "tensor", "nest", "loops")
 
 
@@ -36,7 +39,7 @@ class Step:
 
     name: str
     level: Level
-    topic: str
+    topic: Topic
     needed: str = ""
     options: Mapping[str, Option] = field(default_factory=dict)
     is_free: bool = False
@@ -54,7 +57,7 @@ class Step:
         """A pass by its row."""
         name, level, topic, needed, former, is_free, options = row
         known = {key: Option(least, most, is_power=is_power) for key, (least, most, is_power) in options.items()}
-        return Step(name, level, topic, needed, known, is_free, former)
+        return Step(name, level, cast(Topic, topic), needed, known, is_free, former)
 
 
 STEPS: Final = tuple(map(Step.of_row, ROWS))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from aotensor.graph.passes.steps import OTHERS, STEPS
+from aotensor.graph.passes.steps import TOPICS as _ORDER
 
 _OF_PASS: Final = {**dict.fromkeys(OTHERS, "arithmetic"), **{step.name: step.topic for step in STEPS}}
-_ORDER: Final = ("arithmetic", "products", "loops", "memory", "vectors", "cores", "code")
 TOPICS: Final = {topic: tuple(name for name, of in _OF_PASS.items() if of == topic) for topic in _ORDER}
 """Topic → what gives its remarks, both in reading order."""
 

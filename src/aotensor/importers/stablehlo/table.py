@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 
-from aotensor.importers.base import Unsuited
+from aotensor.importers.base import Unsuited, entering
 from aotensor.importers.lax.table import Extent
 from aotensor.importers.stablehlo.attributes import Aval
 from aotensor.importers.stablehlo.structure import Operation, Value
@@ -78,15 +78,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def translates(*names: str, note: str = "") -> Callable[[F], F]:
     """A decorator that registers a function as the translation of these operations to one primitive."""
-
-    def entered(function: F) -> F:
-        for name in names:
-            TABLE[f"stablehlo.{name}"] = function
-            if note:
-                NOTES[f"stablehlo.{name}"] = note
-        return function
-
-    return entered
+    NOTES.update({f"stablehlo.{name}": note for name in names if note})
+    return entering(TABLE, "stablehlo.{}".format, *names)
 
 
 def equation(step: Step, outvars: Sequence[Any], found: Operation) -> Equation:

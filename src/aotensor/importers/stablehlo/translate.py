@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from aotensor.errors import GraphValueError, UnsupportedError
-from aotensor.importers.base import Importer, Unsuited
+from aotensor.importers.base import Importer, Unsuited, entering
 from aotensor.importers.errors import Untranslated
 from aotensor.importers.lax.interpret import unmet
 from aotensor.importers.lax.rules import RULES
@@ -43,15 +43,8 @@ def writes(*names: str, dialect: str = "stablehlo", note: str = "") -> Callable[
     """A decorator that registers a function that appends equations for these operations, or records equivalents of
     their results.
     """
-
-    def entered(function: Written) -> Written:
-        for name in names:
-            WRITTEN[f"{dialect}.{name}"] = function
-            if note:
-                NOTES[f"{dialect}.{name}"] = note
-        return function
-
-    return entered
+    NOTES.update({f"{dialect}.{name}": note for name in names if note})
+    return entering(WRITTEN, f"{dialect}.{{}}".format, *names)
 
 
 class Translator(Importer):

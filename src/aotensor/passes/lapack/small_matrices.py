@@ -12,14 +12,13 @@ from __future__ import annotations
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import SSAValue
 
-from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import LapackOp
 from aotensor.ir.nest.ops import MATRICES
 from aotensor.ir.types import i64
 from aotensor.ir.upstream import walk
 from aotensor.passes.lapack.small.lower import RULES
-from aotensor.passes.registry import ir_pass
+from aotensor.passes.registry import Option, ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 

@@ -20,14 +20,13 @@ from xdsl.dialects import arith, func, math
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.location import builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.tree import copied_register, is_register
 from aotensor.ir.upstream import walk
-from aotensor.passes.registry import ir_pass
+from aotensor.passes.registry import Option, ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 

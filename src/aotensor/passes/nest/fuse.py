@@ -24,7 +24,6 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import CheckOp
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
@@ -41,7 +40,7 @@ from aotensor.ir.nest.tree import (
 )
 from aotensor.passes.nest.fusion.order import Item, is_scalar, items_of, operands_first, sunk_to_readers
 from aotensor.passes.nest.work import arithmetic_along
-from aotensor.passes.registry import ir_pass
+from aotensor.passes.registry import Option, ir_pass
 from aotensor.passes.remarks import applied, are_enabled, missed
 
 _PASSING: Final = 2

@@ -19,12 +19,11 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp
 from aotensor.ir.upstream import walk
-from aotensor.passes.registry import ir_pass
+from aotensor.passes.registry import Option, ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 

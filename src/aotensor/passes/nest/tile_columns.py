@@ -19,7 +19,6 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.location import builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp
@@ -27,7 +26,7 @@ from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp, YieldOp
 from aotensor.ir.nest.strides import is_contiguous, stride_along
 from aotensor.ir.nest.tree import is_register, known_number
 from aotensor.ir.upstream import walk
-from aotensor.passes.registry import ir_pass
+from aotensor.passes.registry import Option, ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 

@@ -19,13 +19,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, ModuleOp, Te
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import SSAValue
 
-from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.tree import axis_of, is_register, known_extent, loops_around
 from aotensor.ir.upstream import walk
-from aotensor.passes.registry import ir_pass
+from aotensor.passes.registry import Option, ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 

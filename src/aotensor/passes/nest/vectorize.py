@@ -16,7 +16,6 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float32Type, Float64Type, ModuleOp
 from xdsl.ir import Attribute, Operation
 
-from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
@@ -25,7 +24,7 @@ from aotensor.ir.nest.tree import is_register, known_extent
 from aotensor.ir.upstream import walk
 from aotensor.passes.exponentials import function_of
 from aotensor.passes.nest.vectorize_rows import adds
-from aotensor.passes.registry import ir_pass
+from aotensor.passes.registry import Option, ir_pass
 from aotensor.passes.remarks import applied
 from aotensor.passes.scalar_math.table import is_straight
 from aotensor.passes.target import Target

@@ -19,9 +19,8 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp, UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
-from aotensor.graph.passes.steps import Option
 from aotensor.ir.upstream import ParallelOp, walk
-from aotensor.passes.registry import ir_pass
+from aotensor.passes.registry import Option, ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 

@@ -22,11 +22,10 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, SymbolRefAttr, UnitAttr
 from xdsl.ir import Block
 
-from aotensor.graph.passes.steps import Option
 from aotensor.ir.upstream import walk
 from aotensor.passes.expand_math import add_definitions
 from aotensor.passes.exponentials import PREFIX
-from aotensor.passes.registry import ir_pass
+from aotensor.passes.registry import Option, ir_pass
 from aotensor.passes.remarks import applied
 from aotensor.passes.scalar_math.table import CALLED, is_vector_symbol, outlined_symbol, vector_symbol
 from aotensor.passes.target import Target

@@ -27,7 +27,6 @@ from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, SSAValue
 
-from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.index_builder import Extent, IndexBuilder
@@ -40,7 +39,7 @@ from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.types import element_bytes, index
 from aotensor.ir.upstream import walk
 from aotensor.passes.nest.work import quotient
-from aotensor.passes.registry import ir_pass
+from aotensor.passes.registry import Option, ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 

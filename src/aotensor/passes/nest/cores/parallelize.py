@@ -22,7 +22,6 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
 from xdsl.ir import Operation
 
-from aotensor.graph.passes.steps import Option
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import CumulateOp, LapackOp, RecurOp, SelectOp, SortOp
 from aotensor.ir.dialect_sparse import PatternOp
@@ -33,7 +32,7 @@ from aotensor.passes.gemm.note_cores import note_cores
 from aotensor.passes.lapack.routines import CONCURRENT_ROWS
 from aotensor.passes.nest.cores.chunks import Chunks
 from aotensor.passes.nest.cores.sums import sums_of
-from aotensor.passes.registry import ir_pass
+from aotensor.passes.registry import Option, ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
