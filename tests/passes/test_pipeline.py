@@ -75,7 +75,13 @@ def test_options_override_the_facts_that_they_name(step: Step) -> None:
 
 def test_only_passes_are_left_out() -> None:
     names = passes_left_out(Machine.parse(), checks=True, allocates=False, scalar=True)
-    assert names <= BY_NAME.keys()
+    vectors = {"tile-columns", "vectorize-rows", "vectorize-known-trip-count", "vectorize"}
+    cores = {"tile-scan-batch", "parallelize"}
+    assert names == {*vectors, *cores, "small-matrices", "unroll-and-jam", "prefetch", "outline-math"}
+    host, small = Machine.parse(), Machine.parse("thumbv7em-none-eabihf")
+    assert passes_left_out(host, checks=False, allocates=True, scalar=False) == frozenset()
+    assert passes_left_out(host, checks=False, allocates=False, scalar=False) == cores
+    assert passes_left_out(small, checks=False, allocates=True, scalar=False) == {*vectors, "small-matrices"}
 
 
 def test_the_options_are_described() -> None:

@@ -92,8 +92,6 @@ def recipe(functions: Sequence[Callable[..., None]], target: Target, pipeline: P
 _MOST: Final = Target()
 TENSOR_RECIPE, NEST_RECIPE, LOOP_RECIPE, MATH_RECIPE = (recipe(level, _MOST) for level in (TENSOR, NEST, LOOPS, MATH))
 """The passes for a target with every feature."""
-VECTOR_PASSES: Final = tuple(declaration(f).step.name for f in NEST if declaration(f).is_vectorizing)
-"""Passes that vectorize loops."""
 EXPAND_MATH: Final = declaration(expand_math).bound(_MOST, {})
 """For a target without lookup tables in registers."""
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -25,6 +25,11 @@ from aotensor.passes.target import Target
 
 _FORMS: Final[Mapping[Level, Form]] = {"tensor": TENSOR_FORM, "nest": NEST_FORM, "loops": LOOP_FORM}
 _DECLARED: Final[dict[Callable[..., None], Declaration]] = {}
+
+Omission: TypeAlias = Literal["checks", "no-vectors", "no-heap", "scalar"]
+"""A kind of compilation that omits passes: one that checks accesses, and so looks at one element at a time; for small
+processors; without allocation, and so without threads; of loops over elements, for C source.
+"""
 
 F = TypeVar("F", bound=Callable[..., None])
 
@@ -44,7 +49,7 @@ class Declaration:
     """A pass as declared: its entry in the table, its function, and the forms of its input and output.
 
     has_target: is the target an argument of the function? options_of: another pass whose options apply to this one,
-    too. is_vectorizing: does it vectorize loops?
+    too. unless: the kinds of compilations that omit it.
     """
 
     step: Step
@@ -53,7 +58,7 @@ class Declaration:
     needs: Form
     gives: Form
     options_of: str = ""
-    is_vectorizing: bool = False
+    unless: tuple[Omission, ...] = ()
 
     def bound(self, target: Target, options: Mapping[str, Mapping[str, int]]) -> Pass:
         """The pass for a target.   options: pass → its options; those with facts override properties of the target"""
@@ -82,14 +87,14 @@ def ir_pass(
     former: str = "",
     options: Mapping[str, Option] | None = None,
     options_of: str = "",
-    is_vectorizing: bool = False,
+    unless: tuple[Omission, ...] = (),
     needs: Form | None = None,
     gives: Form | None = None,
 ) -> Callable[[F], F]:
     """Decorator of the function of a pass over the IR: (module), or (module, target) for one with a target.
 
     The first paragraph of its docstring is the description in docs/ir.md. name, level, topic, reference, needed,
-    former, options: as in `Step`; an option without facts is an argument of the function. options_of, is_vectorizing:
+    former, options: as in `Step`; an option without facts is an argument of the function. options_of, unless:
     as in `Declaration`. needs, gives: forms, if they are not the form of the level.
     """
 
@@ -98,7 +103,7 @@ def ir_pass(
         step = Step(name, level, topic, needed, options or {}, level == "tensor", former, described, reference)
         has_target = "target" in signature(function).parameters
         _DECLARED[function] = Declaration(
-            step, function, has_target, needs or _FORMS[level], gives or _FORMS[level], options_of, is_vectorizing
+            step, function, has_target, needs or _FORMS[level], gives or _FORMS[level], options_of, unless
         )
         return function
 

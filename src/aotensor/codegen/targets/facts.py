@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.parts import NEVER
 from aotensor.codegen.targets.systems import OTHER_32, system_of
-from aotensor.passes.pipeline import VECTOR_PASSES
-from aotensor.passes.report.bounds import ON_SEVERAL_CORES
+from aotensor.passes.pipeline import MATH, NEST
+from aotensor.passes.registry import declaration
 from aotensor.passes.target import Target
-
-_SCALAR: Final = (
-    *(name for name in VECTOR_PASSES if name != "small-matrices"), "unroll-and-jam", "prefetch", "outline-math",
-)  # fmt: skip
-"""Passes that C source does without; small matrices stay, as LAPACK would round otherwise."""
 
 
 def passes_left_out(machine: Machine, checks: bool, allocates: bool, scalar: bool) -> frozenset[str]:
     """The names of passes that a compilation omits. checks, allocates, scalar: as in `recipe.Options`."""
-    return frozenset({
-        # checks look at one element at a time, and small processors have no vector instructions
-        *(VECTOR_PASSES if checks or system_of(machine.triple) is OTHER_32 else ()),
-        *(() if allocates and not scalar else ON_SEVERAL_CORES),
-        *(_SCALAR if scalar else ()),
-    })  # fmt: skip
+    is_small = system_of(machine.triple) is OTHER_32
+    kinds = {"checks": checks, "no-vectors": is_small, "no-heap": not allocates, "scalar": scalar}
+    declared = (declaration(function) for function in (*NEST, *MATH))
+    return frozenset(x.step.name for x in declared if any(kinds[kind] for kind in x.unless))
 
 
 def math_facts(machine: Machine, fp: str, scalar: bool) -> Target:

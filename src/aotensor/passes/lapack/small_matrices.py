@@ -27,7 +27,7 @@ from aotensor.passes.target import Target
     "small-matrices",
     level="nest",
     topic="products",
-    is_vectorizing=True,
+    unless=("checks", "no-vectors"),
     options={
         "largest": Option(
             0,

@@ -32,6 +32,7 @@ from aotensor.passes.target import Target
     "prefetch",
     level="nest",
     topic="memory",
+    unless=("scalar",),
     reference="decisions/0048-streams-of-entries-are-fetched-ahead.md",
     former="fetch-ahead",
     options={

@@ -39,7 +39,7 @@ _POSITIONS: Final = (arith.IndexCastOp, arith.ExtSIOp, arith.AddiOp, arith.MuliO
     "tile-columns",
     level="nest",
     topic="vectors",
-    is_vectorizing=True,
+    unless=("checks", "no-vectors", "scalar"),
     options={
         "prefetch-distance": Option(
             0, 1 << 20, "prefetch distance in stored entries; 0 disables prefetching", ("prefetch_distance",)

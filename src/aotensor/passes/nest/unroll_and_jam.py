@@ -43,6 +43,7 @@ _ALLOWS: Final = {
     "unroll-and-jam",
     level="nest",
     topic="loops",
+    unless=("scalar",),
     former="jam",
     options={"by": Option(2, 16, "iterations that advance together, 2 to 16", ("jam", "jam_products"))},
 )

@@ -42,7 +42,7 @@ PLAIN: Final = (
     "vectorize",
     level="nest",
     topic="vectors",
-    is_vectorizing=True,
+    unless=("checks", "no-vectors", "scalar"),
     options={
         "interleave": Option(
             2,

@@ -32,7 +32,13 @@ from aotensor.passes.target import Target
 LARGEST_BODY: Final = 40  # operations, summed over the vectors, each of which repeats the body
 
 
-@ir_pass("vectorize-known-trip-count", level="nest", topic="vectors", former="short-vectors", is_vectorizing=True)
+@ir_pass(
+    "vectorize-known-trip-count",
+    level="nest",
+    topic="vectors",
+    former="short-vectors",
+    unless=("checks", "no-vectors", "scalar"),
+)
 def vectorize_known_trip_count(module: ModuleOp, target: Target) -> None:
     """Vectorizes inner loops with short static trip counts by one or two vectors, 10 = 8 + 2, unless LLVM
     vectorizes the enclosing loop better.

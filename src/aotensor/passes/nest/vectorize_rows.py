@@ -41,7 +41,9 @@ _BILINEAR: Final = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.NegfOp)
 _CASTS: Final = (arith.ExtSIOp, arith.IndexCastOp)
 
 
-@ir_pass("vectorize-rows", level="nest", topic="vectors", former="row-vectors", is_vectorizing=True)
+@ir_pass(
+    "vectorize-rows", level="nest", topic="vectors", former="row-vectors", unless=("checks", "no-vectors", "scalar")
+)
 def vectorize_rows(module: ModuleOp, target: Target) -> None:
     """Vectorizes sums over the entries of short rows across rows, one row per lane, on targets with masked vectors.
     Where gathers are slow, short rows of equal length use a scalar loop, and other short rows store their terms

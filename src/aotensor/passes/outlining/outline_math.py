@@ -35,6 +35,7 @@ from aotensor.passes.target import Target
     "outline-math",
     level="loops",
     topic="code",
+    unless=("scalar",),
     options={
         "operations": Option(
             0,

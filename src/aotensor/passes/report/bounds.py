@@ -23,10 +23,6 @@ from aotensor.passes.remark_texts import worded
 if TYPE_CHECKING:
     from aotensor.graph.variable import Variable
 
-ON_SEVERAL_CORES: Final = ("tile-scan-batch", "parallelize")
-"""Passes that split loops for several cores: a library without allocation has no threads."""
-
-
 _FIXED_STEPS: Final = (
     "a scan with a number of steps that is a constant or an extent, instead of an argument, until or solve_ivp"
 )

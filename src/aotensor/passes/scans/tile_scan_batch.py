@@ -59,6 +59,7 @@ _WIDER: Final = 4
     "tile-scan-batch",
     level="nest",
     topic="cores",
+    unless=("no-heap", "scalar"),
     former="chunk-scans",
     options_of="parallelize",
     needs=TENSOR_FORM,

@@ -49,6 +49,7 @@ _ALLOWS: Final = {
     "parallelize",
     level="nest",
     topic="cores",
+    unless=("no-heap", "scalar"),
     reference="decisions/0021-chunks-are-set-by-sizes.md",
     options={
         "chunk-work": Option(
