@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import product
-from math import comb, pi, prod
+from math import comb, factorial, pi, prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -63,6 +63,8 @@ def integral_from_end(integrand: Callable[[Array], Any], scale: Array) -> Array:
 
 
 _GAUSS = np.polynomial.legendre.leggauss(24)
+_STEPS = 40
+"""Most whole steps between poles of ψ⁽ⁿ⁾ that are taken one by one."""
 
 
 def mean(function: Callable[[Array], Any], a: Array, b: Array) -> Array:
@@ -72,10 +74,23 @@ def mean(function: Callable[[Array], Any], a: Array, b: Array) -> Array:
 
 
 def growth_of_polygamma(order: int, a: Array, b: Array) -> Array:
-    """ψ⁽ⁿ⁾(a + b) − ψ⁽ⁿ⁾(a); where |b| is below the smaller operand, as an integral.   a, b: (…)"""
+    """ψ⁽ⁿ⁾(a + b) − ψ⁽ⁿ⁾(a); where |b| is below the smaller operand, as an integral.   a, b: (…)
+
+    Below 1 the pole at 0 is a term of its own (DLMF 5.15.5); between poles whole steps are sums of such terms.
+    """
     p, q = np.broadcast_arrays(a.astype(np.float64), b.astype(np.float64))
     polygamma = scipy_special("polygamma")
     is_near = (np.abs(q) <= np.minimum(p, p + q)) & np.isfinite(p)
-    point, step = np.where(is_near, p, 1.0), np.where(is_near, q, 1.0)
+    is_low = is_near & (p < 1)
+    point, step = np.where(is_near, p + is_low, 2.0), np.where(is_near, q, 1.0)
     near = step * mean(lambda x: polygamma(order + 1, x), point, step)
-    return np.where(is_near, near, polygamma(order, p + q) - polygamma(order, p))
+    sign = (-1.0) ** order * factorial(order)
+    with np.errstate(all="ignore"):
+        term = -sign * p ** -(order + 1.0) * np.expm1(-(order + 1.0) * np.log1p(q / p))
+        found = np.where(is_near, near + np.where(is_low, term, 0.0), polygamma(order, p + q) - polygamma(order, p))
+        is_whole = (p < 0) & (np.floor(q) == q) & (np.abs(q) <= _STEPS)
+        if not is_whole.any():
+            return np.asarray(found)
+        first, count = np.where(q < 0, p + q, p)[..., None] + np.arange(_STEPS), np.abs(q)[..., None]
+        terms = np.where(np.arange(_STEPS) < count, first ** -(order + 1.0), 0.0).sum(-1)
+    return np.where(is_whole, np.sign(q) * sign * terms, found)
