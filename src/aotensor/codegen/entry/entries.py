@@ -37,7 +37,13 @@ from aotensor_runtime.manifest import (
 )
 
 _MANY_ARRAYS: Final = 64
-"""A typed entry with more arrays stores their addresses in a table before it checks them."""
+"""A function with more arrays has adapters that are not optimised, and checks their addresses in a loop: they only copy
+arguments, and LLVM's time to schedule such a copy grows with the square of their number.
+"""
+
+
+def _adapter_attributes(spec: FunctionSpec) -> tuple[str, ...]:
+    return ("noinline", "optnone") if len(spec.values) > _MANY_ARRAYS else ("optsize",)
 
 
 def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
@@ -127,12 +133,13 @@ def _define_typed(
         *_array_numbers(spec.outputs, spec.sparse_outputs, len(spec.inputs)),
     ]
     head = [pointer] if spec.takes_context else []
-    c = Code(module, symbol, i32, [*head, *[i64] * len(names), *[pointer] * (len(numbers) + 1)], exported=True)
+    kinds = [*head, *[i64] * len(names), *[pointer] * (len(numbers) + 1)]
+    c = Code(module, symbol, i32, kinds, exported=True, attributes=_adapter_attributes(spec))
     arguments = list(c.arguments)
     context = arguments.pop(0) if spec.takes_context else NULL
     workspace = arguments.pop()
     static_sizes = sizes if _is_static(spec) else None
-    if static_sizes is not None and len(numbers) <= _MANY_ARRAYS:
+    if static_sizes is not None and len(spec.values) <= _MANY_ARRAYS:
         _call_directly(c, module, static_sizes, spec, arguments, workspace, has_weights)
     dims, data = c.room(i64, len(spec.dims)), c.room(pointer, len(spec.values))
     given = dict(zip(names, arguments[: len(names)], strict=True))
@@ -141,7 +148,7 @@ def _define_typed(
     addresses = dict(zip(numbers, arguments[len(names) :], strict=True))
     for k in range(len(spec.values)):
         c.put(data, k, addresses.get(k, NULL))
-    if static_sizes is not None and len(numbers) > _MANY_ARRAYS:
+    if static_sizes is not None and len(spec.values) > _MANY_ARRAYS:
         _call_by_table(c, module, static_sizes, spec, data, workspace, has_weights)
     c.give(c.builder.call(core.typed, [context, dims, data, workspace, table]))
 
@@ -173,21 +180,27 @@ def _call_directly(
 def _call_by_table(
     c: Code, module: Module, sizes: Function, spec: FunctionSpec, data: Value, workspace: Value, has_weights: bool
 ) -> None:
-    """The same for many arrays, with a loop over the table of their addresses.
-
-    LLVM's time for conditions on single arguments grows with the square of their number.
-    """
+    """The same for many arrays, whose addresses are in a table; not if some are empty, whose addresses may be NULL."""
     if any(0 in value.shape for value in spec.values):
         return
-    b, size, missing = c.builder, c.builder.call(sizes, []), c.slot(i64, number(0))
-    with c.loop(number(len(spec.values))) as k:
-        missing.add(b.zext(c.is_null(c.item(data, k, pointer)), i64))
+    b, size = c.builder, c.builder.call(sizes, [])
+    missing = b.call(_define_missing(module, spec), [data])
     has_room = _has_room(c, size, workspace, has_weights)
-    with c.when(c.all(has_room, c.same(missing.get(), number(0)))):
+    with c.when(c.all(has_room, c.same(missing, number(0)))):
         start = c.align_up(workspace, WORKSPACE_ALIGNMENT)
         adapter = module.globals[f"{spec.name}.run"]
         found = b.call(adapter, [data, NULL, NULL, start, size, c.room(i64, 4), NULL])
         c.give_when(c.same(found, status(0)), found)
+
+
+def _define_missing(module: Module, spec: FunctionSpec) -> Function:
+    """Define i64 f.missing(data): the number of arrays whose address is NULL."""
+    c = Code(module, f"{spec.name}.missing", i64, [pointer])
+    found = c.slot(i64, number(0))
+    with c.loop(number(len(spec.values))) as k:
+        found.add(c.builder.zext(c.is_null(c.item(c.arguments[0], k, pointer)), i64))
+    c.give(found.get())
+    return c.function
 
 
 def _has_room(c: Code, size: Value, workspace: Value, has_weights: bool) -> Value:
@@ -235,7 +248,7 @@ def _all_dims(c: Code, spec: FunctionSpec, given: dict[str, Value]) -> list[Valu
 def _define_extents_adapter(module: Module, spec: FunctionSpec, kept: int) -> Function:
     """Define i32 f.extents_of(data, shapes, kept, extents, count, detail, context)."""
     kinds = [pointer, pointer, pointer, pointer, i64, pointer, pointer]
-    c = Code(module, f"{spec.name}.extents_of", i32, kinds)
+    c = Code(module, f"{spec.name}.extents_of", i32, kinds, attributes=_adapter_attributes(spec))
     data, shapes, table, *rest = c.arguments
     arguments = [*_unpack(c, spec.inputs, data, shapes), *[table][:kept], *rest]
     found = c.builder.call(_kernel(module, spec, "extents", arguments), arguments)
@@ -258,7 +271,8 @@ def _reverse_extents(c: Code, spec: FunctionSpec, extents: Value) -> None:
 
 def _define_kernel_adapter(module: Module, spec: FunctionSpec, kept: int) -> Function:
     """Define i32 f.run(data, shapes, kept, workspace, workspace_bytes, detail, context)."""
-    c = Code(module, f"{spec.name}.run", i32, [pointer, pointer, pointer, pointer, i64, pointer, pointer])
+    kinds = [pointer, pointer, pointer, pointer, i64, pointer, pointer]
+    c = Code(module, f"{spec.name}.run", i32, kinds, attributes=_adapter_attributes(spec))
     data, shapes, table, *rest = c.arguments
     memory = [c.cell(table, k, kind) for k, kind in enumerate([pointer, i64] * kept)]
     arguments = [*_unpack(c, spec.values, data, shapes), *memory, *rest]
