@@ -76,6 +76,8 @@ def replace(
     """
     mapping: dict[Variable, Variable] = dict(replacements)
     for node in toposort(outputs, stop=replacements):
+        if mapping.keys().isdisjoint(node.inputs):
+            continue
         inputs = [mapping.get(x, x) for x in node.inputs]
         copies = node.on(inputs).outputs
         if copies is not node.outputs:

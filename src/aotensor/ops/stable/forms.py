@@ -189,6 +189,8 @@ def _rewritten(outputs: Sequence[Variable], nodes: Sequence[Apply], look: Look) 
 
 def _renew(node: Apply, new: dict[Variable, Variable]) -> None:
     """Map the outputs of a node to those of a copy with replaced inputs, if an input was replaced."""
+    if new.keys().isdisjoint(node.inputs):
+        return
     copies = node.on([new.get(x, x) for x in node.inputs]).outputs
     if copies is not node.outputs:
         for old, copy in zip(node.outputs, copies, strict=True):
