@@ -134,3 +134,12 @@ def test_arithmetic_of_complex_and_real_operands() -> None:
         for y in (found[key.replace(" ", "_")], reference[key.replace(" ", "_")]):
             assert y.dtype == wanted.dtype, key
             np.testing.assert_allclose(y, wanted, rtol=1e-6 if key == "cast" else 3e-15, err_msg=key)
+
+
+def test_the_real_part_of_the_reference_of_log1p_does_not_cancel() -> None:
+    z = at.zvector("z")
+    f = aot.function([z], at.log1p(z), name="f")
+    points = np.array([1e-37 - 2e-26j, -1e-3 + 0.0447j, -0.5 + 0.86602540378j, -2.0 + 1e-9j, 5.0j])
+    with mpmath.workdps(80):
+        exact = [float(mpmath.log(1 + mpmath.mpc(x)).real) for x in points.tolist()]
+    np.testing.assert_allclose(np.real(f.reference(points)), exact, rtol=1e-14)

@@ -25,6 +25,7 @@ from aotensor.ops.elementwise.arithmetic import add, mul, sqr
 from aotensor.ops.elementwise.base import expanded, unbroadcast
 from aotensor.ops.elementwise.compare import cast, eq, switch
 from aotensor.ops.elementwise.elementary import cos, cosh, log, sin, sinh, sqrt
+from aotensor.ops.elementwise.scipy_reference import scipy_special
 from aotensor.ops.linear import zero_gradient
 
 Derivative: TypeAlias = Callable[..., Variable]
@@ -153,6 +154,13 @@ def _of_exponent(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable
     return switch(eq(a, 0), 0, g * y * log(switch(eq(a, 0), 1, a)))
 
 
+def _reference_log1p(x: Array) -> Array:
+    """NumPy's log1p, whose real part has no digits where |1 + x| is near 1: there it is SciPy's."""
+    found = np.array(np.log1p(x))
+    found.real = np.where(np.abs(x) < 3, scipy_special("log1p")(x).real, found.real)
+    return found
+
+
 def _simple(name: str, formula: Callable[..., formulas.Number], derivative: Derivative) -> Function:
     return Function(getattr(np, name), formula, (derivative,))
 
@@ -175,7 +183,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "log": _simple("log", formulas.logarithm, lambda g, x, y: g / x),
     "log2": _simple("log2", formulas.logarithm2, lambda g, x, y: g / (x * real_log(2))),
     "log10": _simple("log10", formulas.logarithm10, lambda g, x, y: g / (x * real_log(10))),
-    "log1p": _simple("log1p", formulas.log1p_of, lambda g, x, y: g / (1 + x)),
+    "log1p": Function(_reference_log1p, formulas.log1p_of, (lambda g, x, y: g / (1 + x),)),
     "sqrt": _simple("sqrt", formulas.root, lambda g, x, y: 0.5 * g / y),
     "sin": _simple("sin", formulas.sine, lambda g, x, y: g * cos(x)),
     "cos": _simple("cos", formulas.cosine, lambda g, x, y: -g * sin(x)),
