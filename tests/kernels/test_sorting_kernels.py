@@ -37,7 +37,7 @@ def _sorted(x: Any, size: int) -> Line:
         rounds = (max(-(-len(x) // size), 1) - 1).bit_length()
         sorting.sort_on_cores(source, line, _line(len(x)), len(x), size, rounds)
     else:
-        sorting.sort_line(source, line, _line(len(x)), len(x))
+        sorting.sort_chunk(source, line, _line(len(x)), 0, len(x))
     return line
 
 

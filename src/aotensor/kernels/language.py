@@ -29,19 +29,6 @@ Reals: TypeAlias = "list[float]"
 Elements: TypeAlias = "list[Any]"
 
 _T = TypeVar("_T")
-_INLINED: Final = "is_kernel_inlined"
-
-
-def inline(kernel: Callable[..., _T]) -> Callable[..., _T]:
-    """Mark a kernel that is always translated into its caller, since it is called for single elements or short rows."""
-    setattr(kernel, _INLINED, True)
-    return kernel
-
-
-def is_inlined(kernel: Callable[..., Any]) -> bool:
-    """Is a kernel marked by `inline`?"""
-    return hasattr(kernel, _INLINED)
-
 
 # --- loops -----------------------------------------------------------------------------------------------------------
 

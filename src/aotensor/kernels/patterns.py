@@ -89,15 +89,9 @@ def intersection(
 
 
 def union(
-    p: Pattern,
-    q: Pattern,
-    indices: Indices,
-    indptr: Indices,
-    slot_p: Indices,
-    slot_q: Indices,
-    in_p: Indices,
+    p: Pattern, q: Pattern, indices: Indices, indptr: Indices, slot_p: Indices, slot_q: Indices, in_p: Indices,
     in_q: Indices,
-) -> None:
+) -> None:  # fmt: skip
     """Merge pairs of sorted slices. slot: where an entry of p or q goes. in_p, in_q: which entry one is, or −1.
 
     The smaller index advances, or both if they are equal, without branches: both entries are written in each step, and

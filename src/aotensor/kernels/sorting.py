@@ -46,11 +46,6 @@ def precedes(x: Element, y: Element) -> Bool:
     return x < y or (is_nan(y) and not is_nan(x))
 
 
-def sort_line(source: Elements, line: Line, scratch: Line, n: Index) -> None:
-    """Sort n elements on one core, stable. O(n log n) moves."""
-    sort_chunk(source, line, scratch, 0, n)
-
-
 def sort_on_cores(source: Elements, line: Line, scratch: Line, n: Index, size: Index, rounds: Index) -> None:
     """Sort n elements on several cores: chunks of `size` elements, then merges of at most 4^rounds of them.
 
@@ -66,7 +61,7 @@ def sort_on_cores(source: Elements, line: Line, scratch: Line, n: Index, size: I
 
 
 def sort_chunk(source: Elements, line: Line, scratch: Line, start: Index, stop: Index) -> None:
-    """Sort elements start … stop on one core: sort short runs, and merge them in pairs."""
+    """Sort elements start … stop on one core, stable: sort short runs, and merge them in pairs. O(n log n) moves."""
     for k in range(start, stop):
         line.values[k], line.positions[k] = source[k], word(k)
     for begin in rolled(start, stop, RUN):

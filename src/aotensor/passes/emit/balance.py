@@ -11,7 +11,6 @@ stay in 64 bits below 2^47 rows and entries, which is more than processors can a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from xdsl.dialects import scf
@@ -21,13 +20,15 @@ from xdsl.ir import SSAValue
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
+from aotensor.kernels.language import Index, Indices
+from aotensor.passes.kernels.translate import inline_kernel
 
 BALANCED: Final = "balanced"
 """Attribute of the `scf.if` that computes the start of a chunk; its then-branch keeps the equal-rows start."""
-_ONE: Final = 1 << 16
+ONE: Final = 1 << 16
 """The fixed-point representation of a mean of one entry."""
-_SLACK: Final = 8
-"""Chunks may miss their share by 1/_SLACK of a chunk."""
+SLACK: Final = 8
+"""Chunks may miss their share by 1/SLACK of a chunk."""
 
 
 def balanced_row(b: LoopBuilder, row: Extent, extent: Extent, size: Extent, group: Extent, indptr: SSAValue) -> Scalar:
@@ -35,31 +36,26 @@ def balanced_row(b: LoopBuilder, row: Extent, extent: Extent, size: Extent, grou
 
     The arguments are those of `nest.balance`.
     """
+    (found,) = inline_kernel(b, start_of_chunk, row, extent, size, group, indptr)
+    assert isinstance(found, Scalar) and isinstance(found.ssa.owner, scf.IfOp)
+    found.ssa.owner.attributes[BALANCED] = UnitAttr()
+    return found
 
-    def weight(i: Extent) -> Extent:
-        return b.iadd(b.position(indptr, i), i)
 
-    mean = b.ifloordiv(b.imul(weight(extent), _ONE), extent)
-    share = b.ifloordiv(b.imul(row, mean), _ONE)
-    slack = b.ifloordiv(b.imul(size, mean), _ONE * _SLACK)
-    miss = b.isub(weight(row), share)
-    is_near = b.compare("le", b.index(b.imax(miss, b.isub(0, miss))), b.index(slack))
-    is_right = b.or_(b.compare("eq", b.index(row), b.index(extent)), is_near)
-
-    def search() -> Sequence[Scalar]:
-        def goes_on(bounds: list[Scalar]) -> Scalar:
-            return b.compare("lt", *bounds)
-
-        def halve(bounds: list[Scalar]) -> Sequence[Scalar]:
-            low, high = bounds
-            middle = b.index(b.ifloordiv(b.iadd(low, high), 2))
-            is_below = b.compare("lt", b.index(weight(middle)), b.index(share))
-            return [b.select(is_below, b.index(b.iadd(middle, 1)), low), b.select(is_below, high, middle)]
-
-        found, _ = b.loop_while([b.index(0), b.index(extent)], goes_on, halve)
-        return [b.index(b.imul(b.ifloordiv(found, group), group))]
-
-    (result,) = b.branch(is_right, lambda: [b.index(row)], search)
-    assert isinstance(result.ssa.owner, scf.IfOp)
-    result.ssa.owner.attributes[BALANCED] = UnitAttr()
-    return result
+def start_of_chunk(row: Index, n: Index, size: Index, group: Index, indptr: Indices) -> Index:
+    """The kernel of `balanced_row` for n rows."""
+    mean = (indptr[n] + n) * ONE // n
+    share = row * mean // ONE
+    miss = indptr[row] + row - share
+    slack = size * mean // (ONE * SLACK)
+    if row == n or max(miss, -miss) <= slack:
+        found = row
+    else:
+        low, high = 0, n
+        while low < high:
+            middle = (low + high) // 2
+            is_below = indptr[middle] + middle < share
+            low = middle + 1 if is_below else low
+            high = high if is_below else middle
+        found = low // group * group
+    return found

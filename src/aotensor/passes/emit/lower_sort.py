@@ -8,7 +8,6 @@ from typing import Final
 from xdsl.ir import SSAValue
 
 from aotensor.ir.dialect import SortOp
-from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.nest.ops import PARALLEL_LINES
 from aotensor.ir.scalar_builder import Scalar
@@ -43,14 +42,13 @@ def lower_sort(b: LoopBuilder, buffers: Buffers, op: SortOp, target: Target) -> 
             def line(buffer: SSAValue, dtype: str) -> Vector:
                 return Vector(buffer, dtype, lambda k: [*where[:axis], k, *where[axis:]])
 
-            lines = line(source, dtype), (line(values, dtype), line(permutation, "int64")), scratch, length
+            lines = line(source, dtype), (line(values, dtype), line(permutation, "int64")), scratch
             if is_cut:
                 rounds = ((target.most_chunks - 1).bit_length() + 1) // 2
-                inline_kernel(b, sorting.sort_on_cores, *lines, size, rounds)
+                inline_kernel(b, sorting.sort_on_cores, *lines, length, size, rounds)
             else:
-                inline_kernel(b, sorting.sort_line, *lines)
+                inline_kernel(b, sorting.sort_chunk, *lines, 0, length)
 
         return sort
 
-    work: Extent = b.imul(length, STEP * sorting.LARGEST // 2)
-    each_line(b, op, target, others, work, begin)
+    each_line(b, op, target, others, b.imul(length, STEP * sorting.LARGEST // 2), begin)

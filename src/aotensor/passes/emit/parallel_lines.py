@@ -21,7 +21,7 @@ from aotensor.passes.emit.balance import balanced_row
 from aotensor.passes.nest.work import rows_of_chunk
 from aotensor.passes.target import Target
 
-Body = Callable[[Scalar], None]
+Body = Callable[[Scalar], object]
 _MOVE: Final = 4
 """The work of moving an element, in the unit of `nest.work`."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
 
 from xdsl.ir import SSAValue
@@ -18,7 +17,6 @@ from aotensor.core.dtypes import INDEX
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.kernels.language import is_inlined
 from aotensor.passes.kernels.source import Kernel, source_of
 from aotensor.passes.kernels.values import FUNCTIONS, Number, Vector, allocate_vector, number_of, own_dtype
 
@@ -63,10 +61,10 @@ class Caller(Protocol):
 class Expressions:
     """Translates expressions of one kernel. values: variable → number or vector, at the current statement.
 
-    real: the dtype of `Real`. caller: calls kernels that are not marked as inlined; None to inline all.
+    real: the dtype of `Real`. caller: calls other kernels; None to inline them.
     """
 
-    def __init__(self, b: LoopBuilder, kernel: Kernel, real: str, caller: Caller | None) -> None:
+    def __init__(self, b: LoopBuilder, kernel: Kernel, real: str, caller: Caller | None = None) -> None:
         self.b, self.kernel, self.real, self.caller = b, kernel, real, caller
         self.source = source_of(kernel)
         self.values: dict[str, Value] = {}
@@ -245,12 +243,8 @@ class Expressions:
         if self.is_cheap(body) and self.is_cheap(otherwise):
             x, y = self.alike(node, self.number(body), self.number(otherwise))
             return self.b.select(self.flag(node, condition), x, y)
-        sides = [partial(self.side, x) for x in (body, otherwise)]
+        sides = (lambda: [self.scalar(body)]), (lambda: [self.scalar(otherwise)])
         return self.b.branch(self.flag(node, condition), *sides)[0]
-
-    def side(self, expression: ast.expr) -> list[Scalar]:
-        """One side of a choice, in a block of its own."""
-        return [self.scalar(expression)]
 
     def is_cheap(self, expression: ast.expr) -> bool:
         """May an expression be evaluated although its value is not needed, since it cannot fail and takes no time?"""
@@ -266,11 +260,12 @@ class Expressions:
     def is_cheap_kernel(self, name: str) -> bool:
         """Is a function an inlined kernel that returns a cheap expression?"""
         callee = self.kernel.__globals__.get(name)
-        if callee is None or (self.caller is not None and not is_inlined(callee)):
+        if callee is None or self.caller is not None:
             return False
-        last = source_of(callee).tree.body[-1]
-        is_short = all(isinstance(x, ast.Expr) for x in source_of(callee).tree.body[:-1])
-        return is_short and isinstance(last, ast.Return) and last.value is not None and self.is_cheap(last.value)
+        match source_of(callee).tree.body:
+            case [*_, ast.Return(value=ast.expr() as value)] as body if len(body) <= 2:  # after the docstring
+                return self.is_cheap(value)
+        return False
 
     def fetch(self, expression: ast.Subscript) -> Scalar:
         """Read an element of a vector."""
@@ -317,7 +312,7 @@ class Expressions:
         if len(call.args) != len(source_of(callee).arguments):
             raise self.source.error(call, f"{name} has {len(source_of(callee).arguments)} arguments")
         arguments = [self.value(x) for x in call.args]
-        if self.caller is None or is_inlined(callee):
+        if self.caller is None:
             return self.inlined(callee, arguments)
         return self.caller(b, callee, arguments, self.real)
 

@@ -21,7 +21,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, index
 from aotensor.ir.upstream import walk
 from aotensor.passes.kernels.expressions import Argument
-from aotensor.passes.kernels.source import Kernel, source_of
+from aotensor.passes.kernels.source import VECTORS, Kernel, source_of
 from aotensor.passes.kernels.translate import Translation
 from aotensor.passes.kernels.values import Number, Vector, number_of
 from aotensor.passes.outlining.outline import NO_ALIAS
@@ -95,15 +95,8 @@ def _define(module: ModuleOp, symbol: str) -> None:
     source = source_of(kernel)
     kinds: list[Attribute] = []
     for _, kind in source.arguments:
-        match kind:
-            case "Index":
-                kinds.append(index)
-            case "Real":
-                kinds.append(element_type(dtype))
-            case "Indices":
-                kinds.append(vector_type(f"int{next(integers)}"))
-            case _:
-                kinds.append(vector_type(dtype))
+        own = {"Index": "index", "Indices": f"int{next(integers)}" if kind == "Indices" else ""}.get(kind, dtype)
+        kinds.append(vector_type(own) if kind in VECTORS else element_type(own))
     op = func.FuncOp(symbol, (kinds, [index for _ in source.results]), visibility="private")
     op.attributes[NO_ALIAS] = UnitAttr()
     module.body.block.add_op(op)

@@ -20,7 +20,7 @@ from xdsl.ir import SSAValue
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.passes.kernels.expressions import Argument, Caller, Expressions, Value
+from aotensor.passes.kernels.expressions import Argument, Expressions, Value
 from aotensor.passes.kernels.source import VECTORS, Kernel, stored_names
 from aotensor.passes.kernels.values import Number, Vector, as_vector, number_of, own_dtype
 
@@ -47,9 +47,6 @@ def inline_kernel(b: LoopBuilder, kernel: Kernel, *arguments: Argument, real: st
 
 class Translation(Expressions):
     """Translates the statements of one kernel."""
-
-    def __init__(self, b: LoopBuilder, kernel: Kernel, real: str, caller: Caller | None = None) -> None:
-        super().__init__(b, kernel, real, caller)
 
     def run(self, arguments: Sequence[Argument]) -> list[Number]:
         """Translate the body for these arguments; return the results."""

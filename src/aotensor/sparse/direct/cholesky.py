@@ -80,21 +80,16 @@ def find_patterns(
     room: of rows; a column needs n + 1 at most. marks: the last column that a row was seen in. children, siblings:
     nodes whose first row below is column k.
     """
-    m = n + 1
-    k = begin
-    used = info[2]
+    m, k, used = n + 1, begin, info[2]
     while k < n and used + m <= room:
-        count = 0
-        q = order[k]
+        count, q = 0, order[k]
         for p in range(indptr[q], indptr[q + 1]):
             i = position[indices[p]]
             if i > k and marks[i] != k:
                 marks[i] = k
                 found[count] = i
                 count += 1
-        last = info[1] - 1
-        joins = 0
-        t = children[k]
+        last, joins, t = info[1] - 1, 0, children[k]
         while t >= 0:
             at = table[m + t]
             for r in range(at, at + table[2 * m + t]):
@@ -178,15 +173,12 @@ def factor_nodes(
     t = 0
     while t < info[1] and info[0] == 0:
         start = table[t]
-        width = table[t + 1] - start
-        list_at = table[m + t]
-        height = table[2 * m + t]
+        width, list_at, height = table[t + 1] - start, table[m + t], table[2 * m + t]
         base = table[3 * m + t]
         for r in range(height):
             where[rows[list_at + r]] = r
         for c in range(width):
-            q = order[start + c]
-            column = base + c * height
+            q, column = order[start + c], base + c * height
             for p in range(indptr[q], indptr[q + 1]):
                 i = position[indices[p]]
                 if i >= start + c:
@@ -194,22 +186,17 @@ def factor_nodes(
                     lower[at] += data[p]
         d = heads[t]
         while d >= 0:
-            after = following[d]
-            rows_of = table[m + d]
-            long = table[2 * m + d]
+            after, rows_of, long = following[d], table[m + d], table[2 * m + d]
             wide = table[d + 1] - table[d]
-            values = table[3 * m + d]
-            j = places[d]
+            values, j = table[3 * m + d], places[d]
             while j < long and rows[rows_of + j] < start + width:
-                rest = long - j
-                a = values + j
+                rest, a = long - j, values + j
                 v0 = lower[a] * lower[values]
                 for r in range(rest):
                     sums[r] = lower[a + r] * v0
                 e = 1
                 while e + 3 < wide:
-                    a = values + e * long + j
-                    b = values + e * long + e
+                    a, b = values + e * long + j, values + e * long + e
                     v0 = lower[a] * lower[b]
                     v1 = lower[a + long] * lower[b + long + 1]
                     v2 = lower[a + 2 * long] * lower[b + 2 * long + 2]
@@ -247,8 +234,7 @@ def factor_nodes(
                 sums[r] = 0.0
             e = 0
             while e + 3 < c:
-                a = base + e * height + c
-                b = base + e * height + e
+                a, b = base + e * height + c, base + e * height + e
                 v0 = lower[a] * lower[b]
                 v1 = lower[a + height] * lower[b + height + 1]
                 v2 = lower[a + 2 * height] * lower[b + 2 * height + 2]

@@ -51,12 +51,8 @@ def factor_columns(
     which column of the node on. ends: where the rows of a node end that the walk looks at. pruned: are they fewer
     already?
     """
-    m = n + 1
-    k = begin
-    used_rows = info[2]
-    used_lower = info[3]
-    used_segments = info[4]
-    used_upper = info[5]
+    m, k, used_rows = n + 1, begin, info[2]
+    used_lower, used_segments, used_upper = info[3], info[4], info[5]
     limit = room - 2 * n - 2
     while (
         k < n
@@ -66,8 +62,7 @@ def factor_columns(
         and used_segments <= limit
         and used_upper <= limit
     ):
-        q = order[k]
-        last = info[1] - 1
+        q, last = order[k], info[1] - 1
         count, top = 0, n
         # the rows and nodes that the column reaches, nodes in the order of their updates
         for p in range(indptr[q], indptr[q + 1]):
@@ -90,10 +85,8 @@ def factor_columns(
                         stack[0] = s
                         places[0] = table[m + s] + table[2 * m + s]
                         while depth >= 0:
-                            t = stack[depth]
-                            place = places[depth]
-                            end = ends[t]
-                            entered = 0
+                            t, place = stack[depth], places[depth]
+                            end, entered = ends[t], 0
                             while place < end:
                                 j = rows[place]
                                 place += 1
@@ -140,21 +133,16 @@ def factor_columns(
         # updates by the nodes
         for where in range(top, n):
             t = path[where]
-            start = table[t]
-            low = first[t]
-            width = table[t + 1] - low
-            height = table[2 * m + t]
-            list_at = table[m + t]
+            start, low = table[t], first[t]
+            width, height, list_at = table[t + 1] - low, table[2 * m + t], table[m + t]
             skipped = low - start
-            block = skipped + width
-            column = table[3 * m + t] + skipped * height
+            block, column = skipped + width, table[3 * m + t] + skipped * height
             for c in range(width):
                 i = rows[list_at + skipped + c]
                 part[c] = x[i]
                 x[i] = 0.0
             for c in range(width - 1):
-                value = part[c]
-                at = column + c * height + skipped
+                value, at = part[c], column + c * height + skipped
                 for d in range(c + 1, width):
                     part[d] = part[d] - lower[at + d] * value
             if t == node:
@@ -171,9 +159,7 @@ def factor_columns(
                 used_upper += width
             rest = height - block
             if width == 1:
-                value = part[0]
-                at = column + block
-                below = list_at + block
+                value, at, below = part[0], column + block, list_at + block
                 for r in range(rest):
                     i = rows[below + r]
                     x[i] = x[i] - lower[at + r] * value
@@ -183,11 +169,8 @@ def factor_columns(
                     sums[r] = lower[column + r] * part[0] + lower[column + height + r] * part[1]
                 c = 2
                 while c + 3 < width:
-                    a = column + c * height
-                    p0 = part[c]
-                    p1 = part[c + 1]
-                    p2 = part[c + 2]
-                    p3 = part[c + 3]
+                    a, p0, p1 = column + c * height, part[c], part[c + 1]
+                    p2, p3 = part[c + 2], part[c + 3]
                     for r in range(rest):
                         sums[r] = (
                             sums[r]
@@ -198,8 +181,7 @@ def factor_columns(
                         )
                     c += 4
                 while c < width:
-                    a = column + c * height
-                    value = part[c]
+                    a, value = column + c * height, part[c]
                     for r in range(rest):
                         sums[r] = sums[r] + lower[a + r] * value
                     c += 1
@@ -208,9 +190,7 @@ def factor_columns(
                     i = rows[below + r]
                     x[i] -= sums[r]
         # the pivot
-        start = table[node]
-        height = table[2 * m + node]
-        list_at = table[m + node]
+        start, height, list_at = table[node], table[2 * m + node], table[m + node]
         above = k - start
         best, best_at, diagonal, diagonal_at = 0.0, above, 0.0, -1
         for r in range(above, height):
@@ -254,8 +234,7 @@ def factor_columns(
                 t = path[where]
                 if t != node and pruned[t] == 0:
                     low = table[m + t] + table[2 * m + t]
-                    end = ends[t]
-                    place = low
+                    end, place = ends[t], low
                     while place < end:
                         if rows[place] == pivot_row:
                             pruned[t] = 1

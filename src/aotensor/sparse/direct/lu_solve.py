@@ -27,17 +27,12 @@ def solve_lower(n: Index, table: Indices, rows: Indices, lower: Reals, info: Ind
     m = n + 1
     for t in range(info[1]):
         start = table[t]
-        width = table[t + 1] - start
-        height = table[2 * m + t]
-        base = table[3 * m + t]
+        width, height, base = table[t + 1] - start, table[2 * m + t], table[3 * m + t]
         for c in range(width - 1):
-            value = y[start + c]
-            at = base + c * height
+            value, at = y[start + c], base + c * height
             for d in range(c + 1, width):
                 y[start + d] = y[start + d] - lower[at + d] * value
-        rest = height - width
-        below = table[m + t] + width
-        at = base + width
+        rest, below, at = height - width, table[m + t] + width, base + width
         if width == 1:
             value = y[start]
             for r in range(rest):
@@ -47,8 +42,7 @@ def solve_lower(n: Index, table: Indices, rows: Indices, lower: Reals, info: Ind
             for r in range(rest):
                 sums[r] = lower[at + r] * y[start] + lower[at + height + r] * y[start + 1]
             for c in range(2, width):
-                value = y[start + c]
-                a = at + c * height
+                value, a = y[start + c], at + c * height
                 for r in range(rest):
                     sums[r] = sums[r] + lower[a + r] * value
             for r in range(rest):
@@ -63,22 +57,18 @@ def solve_upper(
     m = n + 1
     for s in range(info[1]):
         t = info[1] - 1 - s
-        start = table[t]
-        height = table[2 * m + t]
+        start, height = table[t], table[2 * m + t]
         width = table[t + 1] - start
         for e in range(width):
             c = width - 1 - e
-            k = start + c
-            at = table[3 * m + t] + c * height
+            k, at = start + c, table[3 * m + t] + c * height
             value = y[k] / lower[at + c]
             y[k] = value
             for d in range(c):
                 y[start + d] = y[start + d] - lower[at + d] * value
-            p = table[5 * m + k]
-            g = table[4 * m + k]
+            p, g = table[5 * m + k], table[4 * m + k]
             while g < table[4 * m + k + 1]:
-                low = segments[g]
-                length = segments[g + 1]
+                low, length = segments[g], segments[g + 1]
                 for d in range(length):
                     y[low + d] = y[low + d] - upper[p + d] * value
                 p += length
@@ -91,17 +81,12 @@ def solve_upper_transposed(
     """Solve Uᵀ·y' = y in place: an inner product for each column of U."""
     m = n + 1
     for t in range(info[1]):
-        start = table[t]
-        height = table[2 * m + t]
+        start, height = table[t], table[2 * m + t]
         for c in range(table[t + 1] - start):
-            k = start + c
-            at = table[3 * m + t] + c * height
-            value = y[k]
-            p = table[5 * m + k]
-            g = table[4 * m + k]
+            k, at = start + c, table[3 * m + t] + c * height
+            value, p, g = y[k], table[5 * m + k], table[4 * m + k]
             while g < table[4 * m + k + 1]:
-                low = segments[g]
-                length = segments[g + 1]
+                low, length = segments[g], segments[g + 1]
                 for d in range(length):
                     value = value - upper[p + d] * y[low + d]
                 p += length
@@ -120,17 +105,14 @@ def solve_lower_transposed(
     m = n + 1
     for s in range(info[1]):
         t = info[1] - 1 - s
-        start = table[t]
-        height = table[2 * m + t]
+        start, height = table[t], table[2 * m + t]
         width = table[t + 1] - start
-        rest = height - width
-        below = table[m + t] + width
+        rest, below = height - width, table[m + t] + width
         for r in range(rest):
             sums[r] = y[rows[below + r]]
         for e in range(width):
             c = width - 1 - e
-            at = table[3 * m + t] + c * height
-            value = y[start + c]
+            at, value = table[3 * m + t] + c * height, y[start + c]
             for r in range(rest):
                 value = value - lower[at + width + r] * sums[r]
             for d in range(c + 1, width):
@@ -144,8 +126,7 @@ def solve_lower_several(
     """Solve L·y' = y in place for several right-hand sides."""
     m = n + 1
     for t in range(info[1]):
-        start = table[t]
-        height = table[2 * m + t]
+        start, height = table[t], table[2 * m + t]
         for c in range(table[t + 1] - start):
             at = table[3 * m + t] + c * height
             own = (start + c) * many
@@ -163,14 +144,12 @@ def solve_upper_several(
     m = n + 1
     for s in range(info[1]):
         t = info[1] - 1 - s
-        start = table[t]
-        height = table[2 * m + t]
+        start, height = table[t], table[2 * m + t]
         width = table[t + 1] - start
         for f in range(width):
             c = width - 1 - f
             k = start + c
-            own = k * many
-            at = table[3 * m + t] + c * height
+            own, at = k * many, table[3 * m + t] + c * height
             pivot = lower[at + c]
             for e in range(many):
                 y[own + e] = y[own + e] / pivot
@@ -179,11 +158,9 @@ def solve_upper_several(
                 to = (start + d) * many
                 for e in range(many):
                     y[to + e] = y[to + e] - value * y[own + e]
-            p = table[5 * m + k]
-            g = table[4 * m + k]
+            p, g = table[5 * m + k], table[4 * m + k]
             while g < table[4 * m + k + 1]:
-                low = segments[g]
-                length = segments[g + 1]
+                low, length = segments[g], segments[g + 1]
                 for d in range(length):
                     value = upper[p + d]
                     to = (low + d) * many
@@ -199,17 +176,13 @@ def solve_upper_transposed_several(
     """Solve Uᵀ·y' = y in place for several right-hand sides."""
     m = n + 1
     for t in range(info[1]):
-        start = table[t]
-        height = table[2 * m + t]
+        start, height = table[t], table[2 * m + t]
         for c in range(table[t + 1] - start):
             k = start + c
-            own = k * many
-            at = table[3 * m + t] + c * height
-            p = table[5 * m + k]
+            own, at, p = k * many, table[3 * m + t] + c * height, table[5 * m + k]
             g = table[4 * m + k]
             while g < table[4 * m + k + 1]:
-                low = segments[g]
-                length = segments[g + 1]
+                low, length = segments[g], segments[g + 1]
                 for d in range(length):
                     value = upper[p + d]
                     source = (low + d) * many
@@ -234,8 +207,7 @@ def solve_lower_transposed_several(
     m = n + 1
     for s in range(info[1]):
         t = info[1] - 1 - s
-        start = table[t]
-        height = table[2 * m + t]
+        start, height = table[t], table[2 * m + t]
         width = table[t + 1] - start
         for f in range(width):
             c = width - 1 - f

@@ -72,14 +72,13 @@ def neighbours(
                     mark[i] = j
                     lists[at] = i
                     at += 1
-            else:
-                if rows[i + 1] - rows[i] <= dense:
-                    for q in range(rows[i], rows[i + 1]):
-                        k = columns[q]
-                        if mark[k] != j:
-                            mark[k] = j
-                            lists[at] = k
-                            at += 1
+            elif rows[i + 1] - rows[i] <= dense:
+                for q in range(rows[i], rows[i + 1]):
+                    k = columns[q]
+                    if mark[k] != j:
+                        mark[k] = j
+                        lists[at] = k
+                        at += 1
         if symmetric == 1:
             for q in range(rows[j], rows[j + 1]):
                 k = columns[q]
@@ -173,8 +172,7 @@ def minimum_degree(
                     weight[i] = -w
                     lists[free] = i
                     free += 1
-                    left = before[i]
-                    right = after[i]
+                    left, right = before[i], after[i]
                     if right >= 0:
                         before[right] = left
                     if left >= 0:
@@ -195,15 +193,13 @@ def minimum_degree(
                 e = lists[q]
                 if tag[e] >= mark:
                     tag[e] += w
-                else:
-                    if tag[e] != 0:
-                        tag[e] = degree[e] + mark + w
+                elif tag[e] != 0:
+                    tag[e] = degree[e] + mark + w
         # new lists, degrees and checksums of the variables in the element
         for k in range(begin, free):
             i = lists[k]
             low = start[i]
-            middle = low + elements[i]
-            high = low + length[i]
+            middle, high = low + elements[i], low + length[i]
             at, d, checksum = low, 0, 0
             for q in range(low, middle):
                 e = lists[q]
@@ -217,8 +213,7 @@ def minimum_degree(
                     else:
                         parent[e] = p
                         tag[e] = 0
-            count = at - low + 1
-            variables = at
+            count, variables = at - low + 1, at
             for q in range(middle, high):
                 j = lists[q]
                 w = weight[j]
@@ -264,8 +259,7 @@ def minimum_degree(
                         while other >= 0:
                             same = 0
                             if length[other] == length[i] and elements[other] == elements[i]:
-                                same = 1
-                                q = start[other] + 1
+                                same, q = 1, start[other] + 1
                                 end = start[other] + length[other]
                                 while q < end:
                                     if spare[lists[q]] != mark:

@@ -49,8 +49,7 @@ def is_subset(t: Index, s: Index) -> Index:
     while a > 0:
         if a % 2 > b % 2:
             answer = 0
-        a = a // 2
-        b = b // 2
+        a, b = a // 2, b // 2
     return answer
 
 
@@ -105,8 +104,7 @@ def factor_parts(
     begins: Indices, where: Indices, heads: Indices, following: Indices, places: Indices, sums: Reals,
 ) -> None:  # fmt: skip
     """Parts 1 and on of L, D and L·D: derivatives of the factors along directions.   directions: k vectors of nnz"""
-    m = n + 1
-    size = info[3]
+    m, size = n + 1, info[3]
     for t in range(info[1]):
         height = table[2 * m + t]
         for c in range(table[t + 1] - table[t]):
@@ -123,8 +121,7 @@ def factor_parts(
         if s == single:
             for j in range(n):
                 for p in range(indptr[j], indptr[j + 1]):
-                    i = indices[p]
-                    value = directions[direction * nnz + p]
+                    i, value = indices[p], directions[direction * nnz + p]
                     if i != j:
                         value = value * 0.5
                     at = own + entry_at(n, position[i], position[j], node_of, table, rows)
@@ -135,27 +132,21 @@ def factor_parts(
             heads[t] = -1
         for t in range(info[1]):
             start = table[t]
-            width = table[t + 1] - start
-            list_at = table[m + t]
-            height = table[2 * m + t]
+            width, list_at, height = table[t + 1] - start, table[m + t], table[2 * m + t]
             base = table[3 * m + t]
             for r in range(height):
                 where[rows[list_at + r]] = r
             d = heads[t]
             while d >= 0:
-                after = following[d]
-                rows_of = table[m + d]
-                long = table[2 * m + d]
+                after, rows_of, long = following[d], table[m + d], table[2 * m + d]
                 wide = table[d + 1] - table[d]
-                values = table[3 * m + d]
-                j = places[d]
+                values, j = table[3 * m + d], places[d]
                 while j < long and rows[rows_of + j] < start + width:
                     rest = long - j
                     for r in range(rest):
                         sums[r] = 0.0
                     for g in range(begins[s], begins[s + 1]):
-                        left = splits[2 * g] * size + values + j
-                        right = splits[2 * g + 1] * size + values + j
+                        left, right = splits[2 * g] * size + values + j, splits[2 * g + 1] * size + values + j
                         add_columns(rest, wide, long, left, right, lower, scaled, sums)
                     column = own + base + (rows[rows_of + j] - start) * height
                     for r in range(rest):
@@ -172,8 +163,7 @@ def factor_parts(
                 for r in range(height - c):
                     sums[r] = 0.0
                 for g in range(begins[s], begins[s + 1]):
-                    left = splits[2 * g] * size + base + c
-                    right = splits[2 * g + 1] * size + base + c
+                    left, right = splits[2 * g] * size + base + c, splits[2 * g + 1] * size + base + c
                     add_columns(height - c, c, height, left, right, lower, scaled, sums)
                 column = base + c * height + c
                 for r in range(height - c):
@@ -201,11 +191,8 @@ def add_columns(
     """sums[r] += Σ_e a[left + e·stride + r]·b[right + e·stride] for `rest` rows and `count` columns."""
     e = 0
     while e + 3 < count:
-        p = left + e * stride
-        q = right + e * stride
-        v0 = b[q]
-        v1 = b[q + stride]
-        v2 = b[q + 2 * stride]
+        p, q = left + e * stride, right + e * stride
+        v0, v1, v2 = b[q], b[q + stride], b[q + 2 * stride]
         v3 = b[q + 3 * stride]
         for r in range(rest):
             sums[r] = (
@@ -217,8 +204,7 @@ def add_columns(
             )
         e += 4
     while e < count:
-        p = left + e * stride
-        v0 = b[right + e * stride]
+        p, v0 = left + e * stride, b[right + e * stride]
         for r in range(rest):
             sums[r] = sums[r] + a[p + r] * v0
         e += 1
@@ -228,11 +214,8 @@ def add_product(rest: Index, stride: Index, left: Index, right: Index, a: Reals,
     """sums[r] += Σ_e a[left + e·stride + r]·b[right + e] for a square of `rest` rows and columns."""
     e = 0
     while e + 3 < rest:
-        p = left + e * stride
-        v0 = b[right + e]
-        v1 = b[right + e + 1]
-        v2 = b[right + e + 2]
-        v3 = b[right + e + 3]
+        p, v0, v1 = left + e * stride, b[right + e], b[right + e + 1]
+        v2, v3 = b[right + e + 2], b[right + e + 3]
         for r in range(rest):
             sums[r] = (
                 sums[r]
@@ -243,8 +226,7 @@ def add_product(rest: Index, stride: Index, left: Index, right: Index, a: Reals,
             )
         e += 4
     while e < rest:
-        p = left + e * stride
-        v0 = b[right + e]
+        p, v0 = left + e * stride, b[right + e]
         for r in range(rest):
             sums[r] = sums[r] + a[p + r] * v0
         e += 1
@@ -260,17 +242,12 @@ def invert_selected(
     square: parts·tallest² numbers: of all rows of a node the part of Z among them, whole. places: of these rows in
     another node.
     """
-    m = n + 1
-    size = info[3]
-    area = tallest * tallest
+    m, size, area = n + 1, info[3], tallest * tallest
     for k in range(info[1]):
         t = info[1] - 1 - k
         start = table[t]
-        width = table[t + 1] - start
-        list_at = table[m + t]
-        height = table[2 * m + t]
-        base = table[3 * m + t]
-        u = -1
+        width, list_at, height = table[t + 1] - start, table[m + t], table[2 * m + t]
+        base, u = table[3 * m + t], -1
         for i in range(width, height):
             if node_of[rows[list_at + i]] != u:
                 u = node_of[rows[list_at + i]]
@@ -288,8 +265,7 @@ def invert_selected(
         for back in range(width):
             c = width - 1 - back
             below = c + 1
-            rest = height - below
-            column = base + c * height
+            rest, column = height - below, base + c * height
             for s in range(parts):
                 for r in range(rest):
                     sums[r] = 0.0

@@ -60,20 +60,17 @@ def solve_by_rows(
                 i = indices[p]
                 if i == j:
                     diagonal += data[p]
-                else:
-                    if sign * (i - j) < 0:
-                        value -= data[p] * x[i]
+                elif sign * (i - j) < 0:
+                    value -= data[p] * x[i]
             x[j] = value
         else:
             for p in range(indptr[j], indptr[j + 1]):
-                i = indices[p]
-                factor = data[p]
+                i, factor = indices[p], data[p]
                 if i == j:
                     diagonal += factor
-                else:
-                    if sign * (i - j) < 0:
-                        for e in range(many):
-                            x[j * many + e] = x[j * many + e] - factor * x[i * many + e]
+                elif sign * (i - j) < 0:
+                    for e in range(many):
+                        x[j * many + e] = x[j * many + e] - factor * x[i * many + e]
         if unit == 0:
             if diagonal == 0.0:
                 if failure == 0:

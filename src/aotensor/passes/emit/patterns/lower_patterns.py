@@ -27,17 +27,15 @@ def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Targe
         case "positions":
             p, q = (pattern_of(b, buffers, op, k) for k in (0, 2))
             inline_kernel(b, patterns.positions, p, q, buffers.scalar(op.extents[0]), buffers.buffer(op.tensors[0]))
-        case "intersection":
+        case "intersection" | "union" as kind:
+            kernel = patterns.union if kind == "union" else patterns.intersection
             p, q = (pattern_of(b, buffers, op, k) for k in (0, 2))
-            results = used_buffers(buffers, op, always=1)
-            inline_kernel(b, patterns.intersection, p, q, buffers.scalar(op.extents[0]), *results)
-        case "union":
-            p, q = (pattern_of(b, buffers, op, k) for k in (0, 2))
-            inline_kernel(b, patterns.union, p, q, *used_buffers(buffers, op, always=1))
+            over = (buffers.scalar(n) for n in op.extents)  # none for a union
+            inline_kernel(b, kernel, p, q, *over, *used_buffers(buffers, op, always=1))
         case "product_room":
-            p, lengths = pattern_of(b, buffers, op, 0), buffers.buffer(op.arguments[2])
-            room = buffers.buffer(op.tensors[0])
-            inline_kernel(b, pattern_products.bound, p, lengths, buffers.scalar(op.extents[0]), room)
+            lengths, room = (buffers.buffer(x) for x in (op.arguments[2], op.tensors[0]))
+            p, minor = pattern_of(b, buffers, op, 0), buffers.scalar(op.extents[0])
+            inline_kernel(b, pattern_products.bound, p, lengths, minor, room)
         case "product":
             lower_sorted_product(b, buffers, op, target)
         case "product_count":

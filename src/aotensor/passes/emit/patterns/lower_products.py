@@ -40,16 +40,7 @@ class _Product:
         b = self.b
         left, right = (b.iadd(b.ifloordiv(x.entries, b.imax(x.slices, 1)), 1) for x in (self.p, self.q))
         work = b.imul(b.imul(left, right), _TERM)  # of a row of mean length
-
-        def body() -> Callable[[Scalar], None]:
-            row = begin()
-
-            def one(i: Scalar) -> None:
-                row(i)
-
-            return one
-
-        each_row(b, self.op, self.target, self.p.slices, work, body, own, self.p.indptr)
+        each_row(b, self.op, self.target, self.p.slices, work, begin, own, self.p.indptr)
 
     def marks(self, like: SSAValue) -> Vector:
         """Allocate a workspace with −1 for every column."""
