@@ -132,6 +132,8 @@ DERIVATIVES: Final = [
     (lambda x: at.beta(5.0, x), 1, 1e20, -1.2e-118),
     (lambda x: at.betaln(x, 1e6), 0, 1e-4, 9.2089011076281615),
     (lambda x: at.betaln(1e10, x), 1, 700.0, -16.475485120629328),
+    (lambda a: at.gammainc(a, 99900.0), 1, 1e5, -0.001200600318033423),
+    (lambda x: at.gammaincc(1e5, x), 1, 99900.0, -0.0012011991168927537),
     (lambda x: at.betaln(x, 2.5e-178), 1, 1.25e-178, -5.3333333333333333e177),
     (lambda x: at.poch(x, 1.0), 1, -0.99999999, 1.0),
     (lambda x: at.poch(x, 2.0), 1, -2.9999999, -4.9999998),

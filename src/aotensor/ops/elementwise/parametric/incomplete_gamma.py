@@ -20,10 +20,22 @@ from aotensor.ops.elementwise.scipy_reference import scipy_special
 # --- density ---------------------------------------------------------------------------------------------------------
 
 
+_LARGE = 50.0
+"""Smallest a for which Stirling's series of three terms is exact to rounding."""
+
+
 def _logarithm_of_density(order: int, a: Array, log_t: Array) -> Any:
     """∂ᵏ/∂aᵏ of the logarithm of the gamma density, (a − 1)·ln t − t − ln Γ(a), for k = 1 … order."""
     polygamma = scipy_special("polygamma")
     return {(k,): (log_t if k == 1 else 0.0) - polygamma(k - 1, a) for k in range(1, order + 1)}
+
+
+def _logarithm_for_large_shapes(a: Array, x: Array) -> Array:
+    """(a − 1)·ln x − x − ln Γ(a) by Stirling's formula, without the cancellation of numbers as large as a·ln a."""
+    change = x / a - 1
+    ratio = np.where(np.abs(change) < 0.5, np.log1p((x - a) / a), np.log(x) - np.log(a))
+    rest = 1 / (12 * a) - 1 / (360 * a**3) + 1 / (1260 * a**5)
+    return np.asarray(a * ratio - (x - a) - np.log(x) + 0.5 * np.log(a / (2 * np.pi)) - rest)
 
 
 def _reference_density(order: int) -> Any:
@@ -31,7 +43,8 @@ def _reference_density(order: int) -> Any:
         wide, points = a.astype(np.float64), x.astype(np.float64)
         xlogy, gammaln = scipy_special("xlogy"), scipy_special("gammaln")
         with np.errstate(all="ignore"):
-            main = np.exp(xlogy(wide - 1, points) - points - gammaln(wide))
+            logarithm = xlogy(wide - 1, points) - points - gammaln(wide)
+            main = np.exp(np.where(wide > _LARGE, _logarithm_for_large_shapes(wide, points), logarithm))
             factor = derivative_of_exponential((order,), _logarithm_of_density(order, wide, np.log(points)))
             regular = np.where(main == 0, 0.0, main * factor)
             if order == 1:  # 1/Γ(a) = a + …
@@ -146,7 +159,9 @@ def _by_integral(order: int, a: Array, x: Array) -> Array:
 
     def integrand(s: Array) -> Any:
         log_t = log_x + direction[..., None] * s
-        main = np.exp(shape * log_t - np.exp(log_t) - log_gamma)
+        t = x[..., None] * np.exp(direction[..., None] * s)
+        large = _logarithm_for_large_shapes(shape, t) + log_t - np.log(shape)
+        main = np.exp(np.where(shape > _LARGE, large, shape * log_t - t - log_gamma))
         slope = order * _slope_of_power(order - 1, shape, log_t) + shape * _slope_of_power(order, shape, log_t)
         return np.where(main == 0, 0.0, main * slope)
 
