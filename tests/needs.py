@@ -145,6 +145,18 @@ NEEDS: Final = {
         files=(os.path.join(os.environ.get("AOTENSOR_JUDGES", "judges"), "onnx"),),
         modules=("onnx", "onnxruntime"),
     ),
+    "npbench": Need(
+        "kernels of NPBench beside NumPy",
+        "set AOTENSOR_JUDGES to a folder with a checkout of spcl/npbench in its folder npbench (tools/judges)",
+        files=(os.path.join(os.environ.get("AOTENSOR_JUDGES", "judges"), "npbench", "bench_info"),),
+    ),
+    "scipy tables": Need(
+        "special functions beside the tables of SciPy's tests",
+        "set AOTENSOR_JUDGES to a folder with a checkout of SciPy in its folder scipy (tools/judges)",
+        files=(
+            os.path.join(os.environ.get("AOTENSOR_JUDGES", "judges"), "scipy", "scipy", "special", "tests", "data"),
+        ),
+    ),
     "sif2jax": Need("problems of CUTEst beside JAX", _extra("judges"), modules=("jax", "sif2jax"), is_heavy=True),
     "netron": Need("graphs in Netron", "pip install netron", ("node",), ("netron",)),
     "model-explorer": Need(

@@ -6,12 +6,16 @@
     python -m tools.judges cutest --sample 100 --page        problems of CUTEst, beside JAX; docs/judges/cutest.md
     python -m tools.judges cutest --problems ROSENBR,HS15    some of them
     python -m tools.judges onnx --data FOLDER --page         models in wheels, beside onnxruntime; docs/judges/onnx.md
+    python -m tools.judges npbench --data FOLDER --page      kernels of NPBench, beside NumPy and JAX
+    python -m tools.judges npbench --only gemm,adi --sizes S  some of them
+    python -m tools.judges special --data FOLDER --page      tables of special functions in a checkout of SciPy
 
 The environment variable AOTENSOR_JUDGES is the default of --data: a folder with `posteriordb` and `stanli`.
 posteriordb: --stan is posteriordb's folder of Stan programs; with it and the package stanli, values, gradients at a
 random point and times are compared with stanli's. cutest needs the packages jax and sif2jax. onnx needs onnx,
 onnxruntime, and the wheels in FOLDER: pip download --no-deps --dest FOLDER magika silero-vad rapidocr ddddocr nudenet
-basic-pitch speechmos; the folder `onnx` of the judges' data is the default.
+basic-pitch speechmos; the folder `onnx` of the judges' data is the default. npbench needs a checkout of spcl/npbench
+(default: the folder `npbench` of the judges' data); --peers jax,numba are measured if they are installed.
 """
 
 from __future__ import annotations
@@ -50,7 +54,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shipped.add_argument("--seconds", type=float, default=900, help="how long a model may take (default: 900)")
     shipped.add_argument("--results", type=Path, help="keep results in this file, and measure what it lacks")
     shipped.add_argument("--page", action="store_true", help="write docs/judges/onnx.md; needs all models")
+    kernels = collections.add_parser("npbench", help="kernels, beside NumPy and JAX")
+    kernels.add_argument("--data", type=Path, default=known and Path(known, "npbench"), help="a checkout of NPBench")
+    kernels.add_argument("--only", default="", metavar="A,B", help="names of kernels (default: all)")
+    kernels.add_argument("--sizes", default="S,M", metavar="S,M", help="NPBench's sizes (default: S,M)")
+    kernels.add_argument("--peers", default="jax", metavar="A,B", help="jax, numba (default: jax)")
+    kernels.add_argument("--seconds", type=float, default=900, help="how long a kernel may take (default: 900)")
+    kernels.add_argument("--results", type=Path, help="keep results in this file, and measure what it lacks")
+    kernels.add_argument("--json", action="store_true", help="print results as JSON")
+    kernels.add_argument("--page", action="store_true", help="write docs/judges/npbench.md; needs all kernels")
+    kernels.add_argument("--noisy", action="store_true", help="say on the page that its times are no evidence")
+    tables = collections.add_parser("special", help="special functions, beside the tables of SciPy's tests")
+    tables.add_argument("--data", type=Path, default=known and Path(known, "scipy"), help="a checkout of SciPy")
+    tables.add_argument("--functions", default="", metavar="A,B", help="names of functions (default: all)")
+    tables.add_argument("--page", action="store_true", help="write docs/judges/special.md; needs all functions")
     options = parser.parse_args(arguments)
+    if options.collection == "special":
+        from tools.judges.special.command import run as run_tables
+
+        if options.data is None or not (options.data / "scipy" / "special" / "tests" / "data").is_dir():
+            parser.error("--data or AOTENSOR_JUDGES names a checkout of SciPy, with scipy/special/tests/data")
+        if options.page and options.functions:
+            parser.error("--page needs all functions: leave out --functions")
+        return run_tables(options)
+    if options.collection == "npbench":
+        from tools.judges.npbench.command import run as run_kernels
+
+        if options.data is None or not (options.data / "bench_info").is_dir():
+            parser.error("--data or AOTENSOR_JUDGES names a checkout of NPBench, a folder with the folder bench_info")
+        if options.page and options.only:
+            parser.error("--page needs all kernels: leave out --only")
+        return run_kernels(options)
     if options.collection == "onnx":
         from tools.judges.onnx.command import run as run_shipped
 

@@ -1,0 +1,1 @@
+"""Kernels of NPBench, written anew, beside their NumPy and JAX versions."""
