@@ -16,7 +16,7 @@ def test_operations_are_listed_once_with_their_places() -> None:
         "PyTensor: 2 operations have no counterpart in aotensor",
         "  Eig   made at model.py:3   (2 times)",
         "  QR: with pivots   made at model.py:4",
-        "hint: write them by other operations, or give them to aotensor as an Op of your own",
+        "hint: express them by other operations, or write an Op of your own for them",
     ]
     assert pickle.loads(pickle.dumps(error)).operations == error.operations
 

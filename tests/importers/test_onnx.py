@@ -73,10 +73,10 @@ def test_extents_that_the_caller_fixes(tmp_path: Path) -> None:
         np.testing.assert_allclose(found["s"], w.sum(), rtol=1e-4, atol=1e-5)
     for options, message in (
         ({"dims": {"batsh": 2}}, "no input of the model has a dim 'batsh'"),
-        ({"dims": {"batch": -1}}, "dim 'batch' is -1, not an extent"),
+        ({"dims": {"batch": -1}}, "dim 'batch' is -1, not a whole number"),
         ({"shapes": {"X": (2, 3)}}, "the model has no input 'X'"),
         ({"shapes": {"x": (2, 4)}}, "input 'x' has extent 3 along axis 1, not 4"),
-        ({"shapes": {"x": (2,)}}, "input 'x' has 2 axes, not the 1 of"),
+        ({"shapes": {"x": (2,)}}, "input 'x' has 2 axes, but the shape"),
         ({"shapes": {"x": (3, 3)}, "dims": {"batch": 2}}, "input 'x' has extent 2 along axis 0, not 3"),
     ):
         with pytest.raises(ValueError, match=message):

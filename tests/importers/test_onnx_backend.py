@@ -82,7 +82,7 @@ def test_single_nodes(evaluate: str) -> None:
 
 
 def test_refusals_are_skipped_tests_with_a_reason() -> None:
-    with pytest.raises(Refused, match=r"Bernoulli: its numbers are random.*number 1 of graph 'net'") as caught:
+    with pytest.raises(Refused, match=r"Bernoulli: it draws random numbers.*number 1 of graph 'net'") as caught:
         backend.prepare(lost())
     assert isinstance(caught.value, unittest.SkipTest)
     assert [item.name for item in caught.value.operations] == ["Bernoulli"]
@@ -94,20 +94,20 @@ def test_refusals_are_skipped_tests_with_a_reason() -> None:
         backend.run_model(reduced(), [X, np.array([0])], "CUDA")
     ancient = reduced()
     ancient.opset_import[0].version = 6
-    with pytest.raises(Refused, match="opset 6, and 7 is the oldest"):
+    with pytest.raises(Refused, match="opset 6, and the oldest supported opset is 7"):
         backend.prepare(ancient)
 
 
 def test_wrong_calls() -> None:
-    with pytest.raises(OptionError, match="no option 'fast'"):
+    with pytest.raises(OptionError, match="unknown option 'fast'"):
         backend.prepare(reduced(), fast=True)
-    with pytest.raises(OptionError, match="evaluate is 'quickly'"):
+    with pytest.raises(OptionError, match="not 'quickly'"):
         backend.prepare(reduced(), evaluate="quickly")
     prepared = backend.prepare(reduced())
-    for inputs, message in (([X], "1 inputs, where the model has 2"), ({"x": X}, r"\['x'\], where the model has")):
+    for inputs, message in (([X], "expected 2 inputs, found 1"), ({"x": X}, r"found \['x'\]")):
         with pytest.raises(ArgumentTypeError, match=message):
             prepared.run(inputs)
-    with pytest.raises(ArgumentTypeError, match="1 inputs, where the node has 2"):
+    with pytest.raises(ArgumentTypeError, match="expected 2 inputs, found 1"):
         backend.run_node(helper.make_node("Add", ["a", "b"], ["c"]), [X])
 
 

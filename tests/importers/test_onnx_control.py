@@ -158,7 +158,7 @@ def test_branches_of_different_ranks_are_refused_unless_the_condition_is_known()
     with pytest.raises(NoCounterpart) as caught:
         function_of(chosen(squeezed, kept, ["n", 3]), None, "f")
     (found,) = caught.value.operations
-    assert "'z' is float64[3] by then_branch and float64[n, 3] by else_branch, and ranks and dtypes" in found.reason
+    assert "'z' has type float64[3] in then_branch and float64[n, 3] in else_branch; ranks and dtypes" in found.reason
     assert found.place == "node 'my_If', number 3 of graph 'g'"
     nodes = [
         helper.make_node("Shape", ["x"], ["s"]),
@@ -199,8 +199,8 @@ def test_states_that_grow_are_refused(count: int | None, extent: Any) -> None:
     model = growing(count, extent)
     if extent == 2:
         reason = (
-            r"its state 'v' of type float64\[2\] becomes float64\[4\] in a step of body, which is possible in at most "
-            r"64 steps of a Loop, if their number is known.*node 'my_Loop', number 1"
+            r"its state 'v' has type float64\[2\] before a step of body, and float64\[4\] after it; extents may change "
+            r"only in a Loop of at most 64 steps, whose number is known.*node 'my_Loop', number 1"
         )
         with pytest.raises(NoCounterpart, match=reason):
             function_of(model, None, "f")
@@ -272,5 +272,5 @@ def test_slices_by_computed_starts(extent: Any, is_counted: bool, tmp_path: Path
 def test_loops_without_an_end_are_refused() -> None:
     node = helper.make_node("Loop", ["", "", "x"], ["y", "rows"], name="my_Loop", body=step_graph(False))
     infos = [helper.make_tensor_value_info(n, DOUBLE, s) for n, s in (("x", [2]), ("y", None))]
-    with pytest.raises(NoCounterpart, match=r"neither a number of steps nor a condition .*node 'my_Loop', number 1"):
+    with pytest.raises(NoCounterpart, match=r"it never ends: it has no number of steps.*node 'my_Loop', number 1"):
         function_of(made(helper.make_graph([node], "g", infos[:1], infos[1:])), None, "f")

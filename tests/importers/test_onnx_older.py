@@ -185,7 +185,7 @@ def test_graphs_of_extents_pass_through_slices_with_attributes(tmp_path: Path) -
 
 _FOUR = [np.ones(4, "float32")] * 4
 REFUSED = {
-    "nearest elements by scales": Old("Resize", 10, None, {}, IMAGE, [np.array([1, 1, 0.6, 1], "float32")]),
+    "its mode is nearest and its scales": Old("Resize", 10, None, {}, IMAGE, [np.array([1, 1, 0.6, 1], "float32")]),
     "its attribute spatial is 0": Old("BatchNormalization", 7, None, {"spatial": 0}, IMAGE, _FOUR),
     "Upsample": Old("Upsample", 11, None, {}, IMAGE, [np.ones(4, "float32")]),
     "Scatter": Old("Scatter", 12, None, {}, X, [PLACES, UPDATES]),
@@ -201,7 +201,7 @@ def test_what_is_refused_is_named(reason: str) -> None:
 def test_a_refused_opset_comes_with_the_line_that_converts_it(tmp_path: Path) -> None:
     path = tmp_path / "old.onnx"
     onnx.save(Old("Relu", 6, None).model(), path)
-    with pytest.raises(AotensorError, match="of opset 6, and 7 is the oldest") as caught:
+    with pytest.raises(AotensorError, match="of opset 6, and the oldest supported opset is 7") as caught:
         from_onnx(path)
     line = str(caught.value.diagnostic.hint)
     exec(line.replace("'old.onnx'", repr(str(path))).replace("'new.onnx'", repr(str(tmp_path / "new.onnx"))))

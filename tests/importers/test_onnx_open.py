@@ -59,7 +59,7 @@ def test_elements_are_repeated_along_open_axes(scale: float, options: dict[str, 
     ],
 )
 def test_other_sizes_of_open_axes_are_refused(scale: float, options: dict[str, Any]) -> None:
-    with pytest.raises(NoCounterpart, match="known at run time only, except where elements are repeated"):
+    with pytest.raises(NoCounterpart, match="known when the model is read, unless it repeats each element"):
         function_of(resized(scale, **options), None, "resized")
 
 

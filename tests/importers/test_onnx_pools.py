@@ -192,9 +192,13 @@ def test_the_norm_of_zeros_has_the_derivative_0(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("op", "options", "message"),
     [
-        ("MaxPool", {"kernel_shape": [9]}, r"a window of 9 is larger than the 4 \+ 0 of its axis"),
+        (
+            "MaxPool",
+            {"kernel_shape": [9]},
+            r"its window of 9 elements is larger than its axis of 4 elements and 0 pads",
+        ),
         ("MaxPool", {"kernel_shape": [2], "dilations": [0]}, r"attribute dilations is \[0\]"),
-        ("LpPool", {"kernel_shape": [2], "p": 0}, "attribute p is 0"),
+        ("LpPool", {"kernel_shape": [2], "p": 0}, "its p is 0, not a positive number"),
     ],
 )
 def test_what_is_no_pool_is_refused(op: str, options: dict[str, Any], message: str) -> None:

@@ -62,6 +62,6 @@ def test_positions_outside_are_refused_when_the_model_runs(place: int) -> None:
 
 def test_another_reduction_is_refused() -> None:
     model = Row("ScatterND", [normal(2), np.zeros((1, 1), "int64"), normal(1)], (), {"reduction": "mean"}).model("g")
-    message = "attribute reduction is 'mean', not none, add, mul, max, min   (node 'only', number 1"
+    message = "its reduction is 'mean', not none, add, mul, max, min   (node 'only', number 1"
     with pytest.raises(AotensorError, match=re.escape(message)):
         function_of(model, None, "g")

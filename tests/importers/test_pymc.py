@@ -152,7 +152,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         compile_logp(model, tmp_path)
     with pytest.raises(GraphTypeError, match=r"expected a pymc\.Model"):
         compile_logp("model", tmp_path)
-    with pytest.raises(GraphValueError, match="data is"):
+    with pytest.raises(GraphValueError, match="data must be"):
         compile_logp(eight_schools(), tmp_path, data="somewhere")
 
 

@@ -120,12 +120,12 @@ def test_rows_without_replacement_in_batches() -> None:
                 assert sorted(drawn.tolist()) == value[k].tolist()
         assert len({tuple(row) for row in plain[:, 0].tolist()}) == 4
         assert len({x.tobytes() for x in many[:, 0]}) > 1
-        with pytest.raises(ValueError, match="fewer rows with a weight above 0"):
+        with pytest.raises(ValueError, match="fewer rows have a weight above 0"):
             f(value, 5)
         with pytest.raises(ValueError):
             f(value, 6)
     ragged = scalar(np.array([4, 5]), p, [2], rng=rng)
-    with pytest.raises(NoCounterpart, match="how many there are differs"):
+    with pytest.raises(NoCounterpart, match="the number of elements to permute differs"):
         function([], ragged)
 
 
@@ -192,7 +192,7 @@ def test_wrong_arguments() -> None:
     x, s = pt.vector("x"), pytensor.shared(1.0)
     with pytest.raises(GraphTypeError, match="variable of PyTensor"):
         from_pytensor([3.0], x)
-    with pytest.raises(GraphTypeError, match="cannot be an input"):
+    with pytest.raises(GraphTypeError, match="must not be listed as an input"):
         from_pytensor([s], s)
     with pytest.raises(MissingInputError):
         function([], x + 1)

@@ -196,7 +196,7 @@ def test_functions_that_pytensor_has_rewritten_have_no_derivatives() -> None:
     plain, fast = ((f.inputs, next(iter(f.results.values()))) for f in found.values())
     assert [float(value) for value in aot.function(plain[0], aot.grad(plain[1], plain[0]))(3.0)] == [3.0]
     for derivative in (lambda: aot.grad(fast[1], fast[0]), lambda: aot.gradient.Rop(fast[1], fast[0], fast[0])):
-        with pytest.raises(UnsupportedError, match="no derivative of fast: PyTensor's rewrites") as caught:
+        with pytest.raises(UnsupportedError, match="fast cannot be differentiated: PyTensor's rewrites") as caught:
             derivative()
         assert "test_pytensor_derivatives.py:" in str(caught.value)
 

@@ -102,9 +102,9 @@ def test_reflectors() -> None:
         plain, pivoted = (scipy.linalg.qr(a, mode="raw", pivoting=pivots) for pivots in (False, True))
         for ours, theirs in zip(found, [*plain[0], plain[1], *pivoted[0], *pivoted[1:]], strict=True):
             assert ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-12, atol=1e-13)
-    with pytest.raises(NoCounterpart, match="mode raw of a complex matrix"):
+    with pytest.raises(NoCounterpart, match="its mode is 'raw', which is not supported for complex matrices"):
         function([z := pt.zmatrix("z")], pt.linalg.qr(z, mode="raw"))
-    with pytest.raises(NoCounterpart, match="that is not square"):
+    with pytest.raises(NoCounterpart, match="its matrix is not square"):
         function([b := pt.matrix("b", shape=(4, 3))], pt.linalg.qr(b, mode="raw"))
 
 
@@ -205,7 +205,7 @@ def test_complex_transforms_along_one_axis() -> None:
             np.testing.assert_allclose(g(b, length, k), np.fft.fft(b, length, k), 1e-12, 1e-12)
     with pytest.raises(np.exceptions.AxisError, match="from -2 to 1"):
         g(b, 4, 2)
-    with pytest.raises(ValueError, match="a transform is 1 or more"):
+    with pytest.raises(ValueError, match="a transform must be at least 1"):
         g(b, 0, 1)
 
 
@@ -320,7 +320,7 @@ def test_diagonals_of_any_rank_and_offset() -> None:
             if on.any():  # PyTensor's own gradient is of other elements where there is no such diagonal
                 np.testing.assert_array_equal(of_matrix, np.where(on, 0, 2 * x))
                 np.testing.assert_array_equal(of_value, 18.0 * on.sum())
-    with pytest.raises(ValueError, match="all extents of what has a diagonal are equal"):
+    with pytest.raises(ValueError, match="FillDiagonal: the extents"):
         f(np.ones((2, 2)), np.ones((2, 2, 3)), 9.0, 0)
 
 
@@ -383,7 +383,7 @@ def test_parts_and_wholes_along_an_axis_that_is_computed() -> None:
         np.testing.assert_array_equal(slopes, 3 * b**2)
         np.testing.assert_array_equal(one, np.split(a, [2], axis=k)[0])
         np.testing.assert_array_equal(other, np.split(a, [2], axis=k)[1])
-    with pytest.raises(ValueError, match="not among those from -2 to 1"):
+    with pytest.raises(ValueError, match="it must be from -2 to 1"):
         f(a, a, 2, 2)
     with pytest.raises(ValueError, match="extent"):
         f(a, np.ones((2, 4)), 1, 2)

@@ -23,7 +23,7 @@ def body(*lines: str, x: str = "2x3xf32", y: str = "") -> str:
 
 
 DAMAGED = {
-    "undefined": (body("%y = stablehlo.add %x, %z : tensor<2x3xf32>"), ":3: %z is used, and nothing before it"),
+    "undefined": (body("%y = stablehlo.add %x, %z : tensor<2x3xf32>"), ":3: %z is used before it is defined"),
     "later": (
         body("%y = stablehlo.abs %z : tensor<2x3xf32>", "%z = stablehlo.abs %x : tensor<2x3xf32>"),
         ":3: %z is used",
@@ -32,18 +32,18 @@ DAMAGED = {
         body("%y = stablehlo.abs %x : tensor<2x3xf32>", "%y = stablehlo.abs %x : tensor<2x3xf32>"),
         ":4: %y is defined twice",
     ),
-    "types": (body("%y = stablehlo.abs %x : tensor<3xf32>"), ":3: stablehlo.abs has operands of other types"),
+    "types": (body("%y = stablehlo.abs %x : tensor<3xf32>"), ":3: the operands of stablehlo.abs have other types"),
     "cut": (body("%y = stablehlo.abs %x : tensor<2x3xf32>")[:90], "found the end of the text"),
-    "results": (body("%y:2 = stablehlo.abs %x : tensor<2x3xf32>"), "not 2"),
+    "results": (body("%y:2 = stablehlo.abs %x : tensor<2x3xf32>"), "but 2 names are assigned"),
     "elements": (
         body("%y = stablehlo.constant dense<[1.0, 2.0]> : tensor<2x3xf32>"),
-        ":3: 2 elements for extents [2, 3]",
+        "the constant has 2 elements for extents [2, 3]",
     ),
-    "bytes": (body('%y = stablehlo.constant dense<"0x0102"> : tensor<2x3xf32>'), ":3: '\"0x0102\"' are not elements"),
+    "bytes": (body('%y = stablehlo.constant dense<"0x0102"> : tensor<2x3xf32>'), "be read as elements of float32: "),
     "digits": (body('%y = stablehlo.constant dense<"0xQQ"> : tensor<2x3xf32>'), ":3: expected dense<...>"),
-    "numbers": (body("%y = stablehlo.constant dense<[a]> : tensor<2x3xf32>"), ":3: '[a]' are not elements of float32"),
-    "large": (body("%y = stablehlo.abs %x : tensor<2x3xf32>", x="99999999999999999999xf32"), "an extent of 9999999"),
-    "nested": ("func.func @main() { %y = stablehlo.abs " + "(" * 500, "brackets inside of each other"),
+    "numbers": (body("%y = stablehlo.constant dense<[a]> : tensor<2x3xf32>"), ":3: '[a]' cannot be read as elements"),
+    "large": (body("%y = stablehlo.abs %x : tensor<2x3xf32>", x="99999999999999999999xf32"), "the extent 9999999"),
+    "nested": ("func.func @main() { %y = stablehlo.abs " + "(" * 500, "brackets are nested more than"),
     "declared": (
         body("%y = stablehlo.abs %x : tensor<2x3xf32>").replace("-> tensor<2x3xf32>", "-> tensor<3xf32>"),
         "returns other types than it declares",
@@ -69,34 +69,35 @@ REFUSED = {
     ),
     "dtype": (body("%y = stablehlo.abs %x : tensor<2xf8E4M3FN>", x="2xf8E4M3FN"), "the input arg0 has dtype f8E4M3FN"),
     "inner dtype": (
-        body("%z = stablehlo.convert %x : (tensor<2x3xf32>) -> tensor<2x3xi4>", ABS), "stablehlo.convert: of dtype i4",
+        body("%z = stablehlo.convert %x : (tensor<2x3xf32>) -> tensor<2x3xi4>", ABS),
+        "stablehlo.convert: its result has dtype i4",
     ),
     "broadcast": (
         body("%y = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<2x3xf32>) -> tensor<4x3xf32>", y="4x3xf32"),
-        "extents [2, 3] become [4, 3]",
+        "extents [2, 3] cannot be broadcast to [4, 3]",
     ),
     "axis": (
         body("%y = stablehlo.transpose %x, dims = [0, 7] : (tensor<2x3xf32>) -> tensor<2x3xf32>"),
-        "it has axis 7 of a tensor of rank 2",
+        "it names axis 7 of a tensor of rank 2",
     ),
     "slice": (
         body("%y = stablehlo.slice %x [0:2, 0:9] : (tensor<2x3xf32>) -> tensor<2x9xf32>", y="2x9xf32"),
-        "elements 0:9:1 of 3",
+        "its range 0:9:1 does not fit an axis of extent 3",
     ),
     "product": (
         body("%y = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<2x3xf32>) -> "
              "tensor<2x3xf32>"),
-        "of float32[2, 3] and float32[2, 3]",
+        "extents of float32[2, 3] and float32[2, 3] differ",
     ),
     "told": (body("%y = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<2x3xf32>"),
-             ":3: stablehlo.transpose: gives float32[3, 2], where the text says float32[2, 3]"),
+             ":3: stablehlo.transpose: its result has type float32[3, 2], but the text declares float32[2, 3]"),
     "recursion": (
         body("%y = call @main(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>"), "the function @main calls itself",
     ),
     "no function": (body("%y = call @f(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>"), "there is no function @f"),
     "unknown extent": (
         body("%y = stablehlo.reshape %x : (tensor<?xf32>) -> tensor<?x1xf32>", x="?xf32", y="?x1xf32"),
-        "stablehlo.reshape: to extents that are not known",
+        "stablehlo.reshape: its result has unknown extents (?), which need dynamic_reshape",
     ),
     "attribute": (
         body('%y = "stablehlo.concatenate"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>'),
@@ -107,7 +108,7 @@ REFUSED = {
              "%c = stablehlo.abs %a : tensor<f32>",
              "%d = stablehlo.compare LT, %c, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>",
              "stablehlo.return %d : tensor<i1>", "}) : (tensor<2x3xf32>) -> tensor<2x3xf32>"),
-        "by another order than that of its operands",
+        "its comparator is not the ascending or descending order",
     ),
     "entry": ("func.func @f(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }", "there is no function @main"),
 }  # fmt: skip
@@ -160,7 +161,7 @@ def test_functions_that_call_each_other_many_times_are_refused() -> None:
             else "%y = stablehlo.abs %x : tensor<f32>\n"
         )
         text += f"func.func @f{k}(%x: tensor<f32>) -> tensor<f32> {{\n{inner}return %y : tensor<f32> }}\n"
-    with pytest.raises(AotensorError, match="operations with all that it calls"):
+    with pytest.raises(AotensorError, match="operations, including those of the functions that it calls"):
         from_stablehlo(text)
 
 
@@ -173,7 +174,7 @@ def test_a_large_constant_takes_no_memory() -> None:
 
 def test_other_files_are_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "model.mlir"
-    for content, message in ((b"ML\xefRbytecode", "this is bytecode of MLIR"), (b"func.func \xff", "no text in UTF-8"),
+    for content, message in ((b"ML\xefRbytecode", "this is bytecode of MLIR"), (b"func.func \xff", "not text in UTF-8"),
                              (b"builtin.module {}\n", "this is MLIR, neither a model nor a library")):  # fmt: skip
         path.write_bytes(content)
         assert run(["compile", str(path)]) == 2

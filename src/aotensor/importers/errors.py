@@ -11,7 +11,7 @@ from aotensor.errors import OptionError, UnsupportedError
 
 _SHOWN: Final = 20
 """Lines of an error that lists operations."""
-HINT: Final = "write them by other operations, or give them to aotensor as an Op of your own"
+HINT: Final = "express them by other operations, or write an Op of your own for them"
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def with_gradients(
     label, cost = next(iter(outputs.items()))
     extents = cost.static_shape
     if None in extents or prod(n or 0 for n in extents) != 1 or not dtypes.is_float(cost.dtype):
-        title = f"grad: the first output {label!r} is {cost.type}, and gradients are of one floating number"
+        title = f"grad: the first output {label!r} is {cost.type}, not a floating scalar"
         raise GraphTypeError(title, hint=hint)
     chosen: dict[str, at.Variable] = {}
     for one in names:
@@ -51,6 +51,6 @@ def with_gradients(
         chosen.update(found)
     for label, x in chosen.items():
         if dtypes.is_discrete(x.dtype):
-            raise GraphTypeError(f"grad: {label!r} is {x.type}, which has no gradient")
+            raise GraphTypeError(f"grad: {label!r} has dtype {x.dtype}, and only floating inputs have gradients")
     slopes = aot.grad(at.reshape(cost, ()), list(chosen.values()), disconnected_inputs="ignore")
     return outputs | {f"grad_{label}": slope for label, slope in zip(chosen, slopes, strict=True)}

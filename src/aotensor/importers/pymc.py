@@ -65,7 +65,7 @@ def slices(model: pymc.Model) -> list[Slice]:
     if discrete:
         raise GraphTypeError(
             f"the model has discrete free variables: {', '.join(discrete)}",
-            hint="sum them out, as pymc.Mixture does, or observe them",
+            hint="marginalize them, as pymc.Mixture does, or observe them",
         )
     found: list[Slice] = []
     start = 0
@@ -90,7 +90,7 @@ def logp_functions(model: pymc.Model, *, data: str = "embedded", prefix: str = "
     free variables; GraphValueError for another `data`.
     """
     if data not in ("embedded", "inputs"):
-        raise GraphValueError(f"logp_functions: data is 'embedded' or 'inputs', not {data!r}")
+        raise GraphValueError(f"logp_functions: data must be 'embedded' or 'inputs', not {data!r}")
     parts = slices(model)
     size = parts[-1].stop if parts else 0
     layout = "; ".join(map(str, parts))

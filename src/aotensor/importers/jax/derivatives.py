@@ -39,7 +39,7 @@ _PRIMITIVES: Final = frozenset({
 })  # fmt: skip
 """Primitives whose derivatives are JAX's own: ours differ at ties, kinks, or the edge of the domain."""
 
-_AROUND: Final = "its rule reads a value of the program around it: make that an argument, or an array of NumPy"
+_AROUND: Final = "its rule reads a variable of the function around it; make that variable an argument, or a NumPy array"
 
 Run: TypeAlias = Callable[[Mapping[str, at.Variable], Any, Sequence[at.Variable]], list[at.Variable]]
 """(extents by name, program, inputs) → the outputs of a program, imported.   Raises: NoCounterpart"""
@@ -200,7 +200,7 @@ class _Rule:
                     said = str(error).strip().partition("\n")[0][:200]
                     raise self._refusal(f"{type(error).__name__}: {said}") from error
             if moving and _is_reverse_alone(made):
-                raise self._refusal("a rule of custom_vjp is for reverse mode, and this is forward mode")
+                raise self._refusal("a custom_vjp rule has reverse mode only, and this derivative needs forward mode")
             self._traced[moving, moved] = made
         return self._traced[moving, moved]
 

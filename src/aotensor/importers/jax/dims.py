@@ -49,8 +49,8 @@ def _value(node: ast.expr, text: str, known: Mapping[str, at.Variable]) -> Any:
             return number
         case ast.Name(id=name):
             if name not in known:
-                title = f"the symbolic dim {name}, in {text}, is not an extent of any input by itself"
-                raise GraphValueError(title, hint=f"give an input of extent {name}")
+                title = f"the symbolic dim {name}, used in {text}, is not the extent of an axis of any input"
+                raise GraphValueError(title, hint=f"add an input with an axis of extent {name}")
             return known[name]
         case ast.UnaryOp(op=ast.USub(), operand=inner):
             return -_value(inner, text, known)
@@ -58,4 +58,6 @@ def _value(node: ast.expr, text: str, known: Mapping[str, at.Variable]) -> Any:
             return _OPERATORS[type(operator)](_value(left, text, known), _value(right, text, known))
         case ast.Call(func=ast.Name(id=name), args=[left, right]) if name in _FUNCTIONS:
             return _FUNCTIONS[name](_value(left, text, known), _value(right, text, known))
-    raise GraphValueError(f"the symbolic dim {text} is not an expression of sums, products, floordiv, mod, max and min")
+    raise GraphValueError(
+        f"the symbolic dim {text} has operations other than sums, products, floordiv, mod, max and min"
+    )

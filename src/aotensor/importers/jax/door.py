@@ -47,7 +47,7 @@ def from_jax(
     GraphValueError for a name in `grad` that no input has, and a symbolic dim that is not the extent of an input.
     """
     if not callable(function):
-        raise GraphTypeError(f"from_jax: a function of JAX is expected, found {type(function).__name__}")
+        raise GraphTypeError(f"from_jax: expected a function of JAX, found {type(function).__name__}")
     fixed = dict(static or {})
     names = _argument_names(function, len(specs), fixed)
     leaves, structure = tree_flatten_with_path(specs)
@@ -116,7 +116,7 @@ def _aval(label: str, spec: Any) -> jax.ShapeDtypeStruct:
     if not hasattr(spec, "shape") or not hasattr(spec, "dtype"):
         raise GraphTypeError(
             f"from_jax: {label} is {type(spec).__name__} {spec!r:.40}, not an array or a jax.ShapeDtypeStruct",
-            hint="give what is not an array as static={...}",
+            hint="pass arguments that are not arrays as static={...}",
         )
     return jax.ShapeDtypeStruct(spec.shape, spec.dtype)
 
@@ -125,7 +125,7 @@ def _check_width(label: str, asked: Any, found: Any) -> None:
     """Check that JAX kept the width of a dtype.   Raises: GraphTypeError"""
     if asked.dtype != found.dtype:
         raise GraphTypeError(
-            f"from_jax: {label} is {asked.dtype}, which JAX makes {found.dtype}",
+            f"from_jax: {label} has dtype {asked.dtype}, but JAX converts it to {found.dtype}",
             hint='ask for that dtype, or call jax.config.update("jax_enable_x64", True)',
         )
 

@@ -55,7 +55,7 @@ def _counters(context: Context, equation: Equation) -> list[at.Variable]:
 
 
 def _other_generator(dtype: Any) -> str:
-    return "" if "fry" in str(dtype) else f"of {dtype}, only threefry's keys can be imported"
+    return "" if "fry" in str(dtype) else f"its key has dtype {dtype}, and only keys of threefry are supported"
 
 
 def _of_key(equation: Equation) -> str:

@@ -93,7 +93,7 @@ enter_functions({
 
 
 def _is_long(equation: Equation) -> str:
-    return "of 64 bits" if equation.invars[0].aval.dtype.itemsize > 4 else ""
+    return "integers of 64 bits are not supported" if equation.invars[0].aval.dtype.itemsize > 4 else ""
 
 
 @rule("mulhi", check=_is_long, note="of up to 32 bits")
@@ -105,7 +105,8 @@ def _high_word(context: Context, equation: Equation, x: at.Variable, y: at.Varia
 
 def _is_of_another_width(equation: Equation) -> str:
     old, new = equation.invars[0].aval.dtype, np.dtype(equation.params["new_dtype"])
-    return "" if old.itemsize == new.itemsize and "b" not in (old.kind, new.kind) else "to another number of bits"
+    is_alike = old.itemsize == new.itemsize and "b" not in (old.kind, new.kind)
+    return "" if is_alike else "a bitcast to a dtype of another width is not supported"
 
 
 @rule("bitcast_convert_type", check=_is_of_another_width, note="between dtypes of one width")

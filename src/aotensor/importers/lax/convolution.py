@@ -17,11 +17,11 @@ _BY_RANK: Final[Mapping[int, Callable[..., at.Variable]]] = {1: at.conv1d, 2: at
 def _has_no_kernel(equation: Equation) -> str:
     params, rank = equation.params, len(equation.invars[0].aval.shape) - 2
     if rank > 3:
-        return f"over {rank} axes"
+        return f"it has {rank} spatial axes, and at most 3 are supported"
     if not _is_known(params["padding"]) and any(int(step) != 1 for step in params["lhs_dilation"]):
-        return "between elements, with symbolic padding"
+        return "it dilates its input, which needs padding widths that are constants"
     is_known = all(isinstance(n, int) for n in equation.invars[1].aval.shape)
-    return "" if is_known else "with filters of symbolic extents"
+    return "" if is_known else "the extents of its filters are not constants"
 
 
 def _is_known(padding: Sequence[Sequence[Any]]) -> bool:

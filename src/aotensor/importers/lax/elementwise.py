@@ -87,7 +87,7 @@ def _integer_pow(context: Context, equation: Equation, x: at.Variable) -> at.Var
 def _is_other_order(equation: Equation) -> str:
     order = equation.invars[0]
     is_number = is_literal(order) and float(order.val).is_integer()
-    return "" if is_number else "of an order that is not a constant integer"
+    return "" if is_number else "its order is not a constant integer"
 
 
 @rule("polygamma", check=_is_other_order, note="of an order that is a constant integer")
@@ -111,7 +111,8 @@ def _convert(context: Context, equation: Equation, x: at.Variable) -> at.Variabl
 def _is_less_precise(equation: Equation) -> str:
     bits = {"float32": (8, 23), "float64": (11, 52)}.get(str(equation.invars[0].aval.dtype))
     asked = (equation.params["exponent_bits"], equation.params["mantissa_bits"])
-    return "" if bits is not None and asked[0] >= bits[0] and asked[1] >= bits[1] else "to fewer bits"
+    is_as_precise = bits is not None and asked[0] >= bits[0] and asked[1] >= bits[1]
+    return "" if is_as_precise else "rounding to fewer bits than the dtype has is not supported"
 
 
 @rule("reduce_precision", check=_is_less_precise, note="where it asks for the precision of the operand")

@@ -94,6 +94,6 @@ def unmet(equation: Equation, dtype_of: Callable[[Any], str]) -> str | None:
             try:
                 dtype_of(var.aval)
             except UnsupportedError:
-                return str(var.aval.dtype)
+                return f"its result has dtype {var.aval.dtype}, which aotensor does not have"
     check = RULES[equation.primitive.name].check
     return (check(equation) or None) if check is not None else None

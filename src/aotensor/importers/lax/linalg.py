@@ -54,7 +54,7 @@ def _cholesky(context: Context, equation: Equation, x: at.Variable) -> at.Variab
 
 def _is_oblong(equation: Equation) -> str:
     rows, columns = equation.invars[0].aval.shape[-2:]
-    return "" if rows == columns else "of a matrix that is not square"
+    return "" if rows == columns else "its matrix is not square"
 
 
 @rule("lu", check=_is_oblong, note="of square matrices")
@@ -71,7 +71,11 @@ def _qr(context: Context, equation: Equation, x: at.Variable) -> list[at.Variabl
 
 
 def _is_sorted(equation: Equation) -> str:
-    return "sorted, which JAX does not do either" if equation.params.get("sort_eig_vals") else ""
+    return (
+        "sorted eigenvalues are not supported; JAX does not implement them either"
+        if equation.params.get("sort_eig_vals")
+        else ""
+    )
 
 
 @rule("schur", check=_is_sorted, note="in LAPACK's order; without a gradient, as in JAX")
@@ -82,7 +86,11 @@ def _schur(context: Context, equation: Equation, x: at.Variable) -> list[at.Vari
 
 
 def _is_subset(equation: Equation) -> str:
-    return "of a subset" if equation.params.get("subset_by_index") is not None else ""
+    return (
+        "a subset of the values and vectors is not supported"
+        if equation.params.get("subset_by_index") is not None
+        else ""
+    )
 
 
 _SIGNS = "vectors up to their signs: the first component that is not small is positive"
@@ -103,7 +111,7 @@ def _eigh(context: Context, equation: Equation, x: at.Variable) -> list[at.Varia
 
 
 def _has_left_vectors(equation: Equation) -> str:
-    return "with left vectors" if equation.params["compute_left_eigenvectors"] else ""
+    return "left eigenvectors are not supported" if equation.params["compute_left_eigenvectors"] else ""
 
 
 @rule("eig", check=_has_left_vectors, note="vectors of norm 1, up to their phases; not the left ones")

@@ -92,12 +92,12 @@ def window_slices(
 def _is_too_large(equation: Equation) -> str:
     params = equation.params
     if not all(isinstance(n, int | np.integer) for pair in params["padding"] for n in pair):
-        return "with symbolic padding"
+        return "its padding widths are not constants"
     sizes = params["window_dimensions"]
     if not all(isinstance(n, int | np.integer) for n in sizes) or prod(sizes) > _LARGEST:
-        return f"of windows of more than {_LARGEST} elements"
+        return f"its windows have more than {_LARGEST} elements, or extents that are not constants"
     is_empty = any(n == 0 for n in (*equation.invars[0].aval.shape, *equation.outvars[0].aval.shape))
-    return "of no elements, or with no windows" if is_empty else ""
+    return "its operand or its result has no elements" if is_empty else ""
 
 
 def _windows(combine: Combine) -> Convert:

@@ -90,7 +90,7 @@ def _slice(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
 def _is_spread_unknown(equation: Equation) -> str:
     spread = any(int(inner) for *_, inner in equation.params["padding_config"])
     is_known = all(isinstance(width, int | np.integer) for width in _widths(equation))
-    return "" if is_known or not spread else "between elements, by symbolic widths"
+    return "" if is_known or not spread else "it pads between elements, which needs padding widths that are constants"
 
 
 def _widths(equation: Equation) -> list[Any]:

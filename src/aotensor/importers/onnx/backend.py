@@ -60,7 +60,7 @@ class AotensorRep(BackendRep):  # type: ignore[misc]  # onnx is not typed where 
     def __init__(self, model: Any, evaluate: str = "compiled") -> None:
         """Raises: Refused, and GraphError for a model that contradicts itself; OptionError for another `evaluate`"""
         if evaluate not in ("compiled", "reference"):
-            raise OptionError(f"prepare: evaluate is {evaluate!r}", hint="it is 'compiled' or 'reference'")
+            raise OptionError(f"prepare: evaluate must be 'compiled' or 'reference', not {evaluate!r}")
         self._model, self._evaluate = model, evaluate
         self._name = function_name(model.graph.name, "model")
         embedded = {item.name for item in model.graph.initializer}
@@ -86,7 +86,7 @@ class AotensorRep(BackendRep):  # type: ignore[misc]  # onnx is not typed where 
         model cannot be compiled with the values of its inputs known, either.
         """
         if kwargs:
-            raise ArgumentTypeError(f"run: there is no option {next(iter(kwargs))!r}")
+            raise ArgumentTypeError(f"run: unknown option {next(iter(kwargs))!r}; run accepts none")
         function, arguments = self.specialised(self._arrays(inputs))
         try:
             results = function.reference(*arguments) if self._evaluate == "reference" else function(*arguments)
@@ -98,12 +98,12 @@ class AotensorRep(BackendRep):  # type: ignore[misc]  # onnx is not typed where 
         if isinstance(inputs, Mapping):
             names = [item.name for item in self._inputs]
             if set(inputs) != set(names):
-                raise ArgumentTypeError(f"run: inputs {sorted(inputs)}, where the model has {names}")
+                raise ArgumentTypeError(f"run: expected the inputs {names}, found {sorted(inputs)}")
             inputs = [inputs[name] for name in names]
         elif not isinstance(inputs, Sequence):
             inputs = [inputs]
         if len(inputs) != len(self._inputs):
-            raise ArgumentTypeError(f"run: {len(inputs)} inputs, where the model has {len(self._inputs)}")
+            raise ArgumentTypeError(f"run: expected {len(self._inputs)} inputs, found {len(inputs)}")
         return [numpy_helper.to_array(x) if isinstance(x, onnx.TensorProto) else x for x in inputs]
 
     def specialised(self, inputs: Sequence[Any]) -> tuple[aot.Function, list[Any]]:
@@ -149,7 +149,7 @@ class AotensorBackend(Backend):  # type: ignore[misc]
         """
         unknown = sorted(set(kwargs) - {"rtol", "atol"})  # those of the test suite
         if unknown:
-            raise OptionError(f"prepare: there is no option {unknown[0]!r}", hint="there is evaluate")
+            raise OptionError(f"prepare: unknown option {unknown[0]!r}", hint="the only option is evaluate")
         if not cls.supports_device(device):
             raise Refused(f"device {device!r}: aotensor compiles for the CPU only")
         return AotensorRep(model, evaluate)
@@ -184,7 +184,7 @@ class AotensorBackend(Backend):  # type: ignore[misc]
             given = inputs if isinstance(inputs, Sequence) else [inputs]
             [*values] = (name for name in node.input if name)
             if len(given) != len(values):
-                raise ArgumentTypeError(f"run_node: {len(given)} inputs, where the node has {len(values)}")
+                raise ArgumentTypeError(f"run_node: expected {len(values)} inputs, found {len(given)}")
             by_name = dict(zip(values, map(np.asarray, given), strict=True))
             arrays = [by_name[name] for name in names]
         pairs = zip(names, arrays, strict=True)
@@ -214,7 +214,7 @@ def _check_opsets(model: Any) -> None:
     """Raises: Refused for a model of an unsupported opset"""
     version = opsets_of(model).get("", OLDEST)
     if version < OLDEST:
-        raise Refused(f"its operators are of opset {version}, and {OLDEST} is the oldest that is read")
+        raise Refused(f"its operators are of opset {version}, and the oldest supported opset is {OLDEST}")
 
 
 def _refused(error: UnsupportedError) -> Refused:

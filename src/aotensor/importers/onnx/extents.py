@@ -35,7 +35,7 @@ class Extents:
     def extent(self, x: Any, axis: int) -> Any:
         """An extent of x: a number, or a scalar variable shared by all tensors with a dim of that name."""
         if axis >= x.type.ndim:
-            raise GraphValueError(f"a tensor of rank {x.type.ndim}, where one with an axis {axis} is expected")
+            raise GraphValueError(f"its operand has rank {x.type.ndim}, and a rank of at least {axis + 1} is expected")
         dim = x.type.shape[axis]
         if isinstance(dim, int):
             return dim

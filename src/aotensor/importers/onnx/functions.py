@@ -79,7 +79,7 @@ def function_of(
     fixed = fixed.spread(given)
     inputs = [_symbol(item, fixed) for item in given]
     if len(set(names)) < len(names):
-        raise GraphValueError(f"graph {graph.name!r}: two inputs have one name")
+        raise GraphValueError(f"graph {graph.name!r}: two inputs have the same name")
     walk = Walk(model.functions, folder)
     values = dict(zip(names, inputs, strict=True)) | trained(graph, folder, trainable)
     scope = Scope(graph.name, opsets_of(model), values=values)
@@ -124,17 +124,17 @@ class Fixed:
         known = {d.dim_param for item in inputs for d in item.type.tensor_type.shape.dim if d.dim_param}
         for name, n in self.dims.items():
             if name not in known:
-                hint = f"its dims are {', '.join(sorted(known)) or 'all known or without names'}"
+                hint = f"named dims of the model: {', '.join(sorted(known)) or 'none'}"
                 raise OptionError(f"no input of the model has a dim {name!r}", hint=hint)
             if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
-                raise OptionError(f"dim {name!r} is {n!r}, not an extent")
+                raise OptionError(f"dim {name!r} is {n!r}, not a whole number of at least 0")
         for name, shape in self.shapes.items():
             if name not in names:
                 raise OptionError(f"the model has no input {name!r}", hint=f"its inputs are {', '.join(names)}")
             if isinstance(shape, str) or not isinstance(shape, Sequence | np.ndarray):
                 raise OptionError(f"input {name!r} has the shape {shape!r:.60}", hint="write a tuple: (1, None, 3)")
             if any(isinstance(n, int | np.integer) and n < 0 for n in shape):
-                raise OptionError(f"input {name!r} cannot have the shape {tuple(shape)}")
+                raise OptionError(f"input {name!r} cannot have the shape {tuple(shape)}: an extent is negative")
 
     def spread(self, inputs: Sequence[Any]) -> Fixed:
         """These extents, with a number given for one axis applied to all axes of the same name."""
@@ -156,7 +156,7 @@ class Fixed:
         if wanted is None:
             return named
         if len(wanted) != len(named):
-            raise OptionError(f"{what} has {len(named)} axes, not the {len(wanted)} of {tuple(wanted)}")
+            raise OptionError(f"{what} has {len(named)} axes, but the shape {tuple(wanted)} has {len(wanted)}")
         for axis, (n, m) in enumerate(zip(wanted, named, strict=True)):
             if isinstance(n, int) and isinstance(m, int) and n != m:
                 raise OptionError(f"{what} has extent {m} along axis {axis}, not {n}")
@@ -174,7 +174,7 @@ def _symbol(item: Any, fixed: Fixed) -> Any:
     tensor = item.type.tensor_type
     dtype = dtype_of(tensor.elem_type, what)
     if not tensor.HasField("shape"):
-        raise GraphTypeError(f"{what} has no shape, not even a rank", hint="onnx.shape_inference.infer_shapes(model)")
+        raise GraphTypeError(f"{what} has no shape and no rank", hint="call onnx.shape_inference.infer_shapes(model)")
     return at.tensor(item.name, dtype=dtype, shape=tuple(fixed.of(item)))
 
 
@@ -201,4 +201,4 @@ def _check_output(item: Any, y: Any) -> None:
     tensor = item.type.tensor_type
     declared = dtype_of(tensor.elem_type, f"output {item.name!r}")
     if declared != y.type.dtype:
-        raise GraphTypeError(f"output {item.name!r} is declared as {declared}, and is {y.type}")
+        raise GraphTypeError(f"output {item.name!r} is declared as {declared}, but has type {y.type}")

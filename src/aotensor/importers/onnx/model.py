@@ -43,7 +43,7 @@ def parsed(content: bytes, what: str) -> Any:
         model.ParseFromString(content)
     except (DecodeError, Error, ValueError, RecursionError) as error:
         raise DamagedModel(
-            f"{what}: this is not an ONNX model, or a part of one", hint="write it with onnx.save, in binary form"
+            f"{what}: this is not an ONNX model, or it is truncated", hint="write it with onnx.save, in binary form"
         ) from error
     if not _is_text(model):
         raise DamagedModel(f"{what}: this ONNX model has names that are not text", hint="write it again with onnx.save")
@@ -78,12 +78,12 @@ def check_opsets(opsets: Mapping[str, int], what: str) -> None:
     version = opsets.get("", OLDEST)
     if version < OLDEST:
         raise GraphValueError(
-            f"{what}: its operators are of opset {version}, and {OLDEST} is the oldest that is read",
+            f"{what}: its operators are of opset {version}, and the oldest supported opset is {OLDEST}",
             hint=f"onnx.save(onnx.version_converter.convert_version(onnx.load('old.onnx'), {SETTLED}), 'new.onnx')",
         )
     newest = onnx.defs.onnx_opset_version()
     if version > newest:
         raise GraphValueError(
-            f"{what}: its operators are of opset {version}, and onnx {onnx.__version__} knows those up to {newest}",
+            f"{what}: its operators are of opset {version}, and onnx {onnx.__version__} supports opsets up to {newest}",
             hint="pip install -U onnx",
         )

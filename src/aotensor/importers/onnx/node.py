@@ -96,7 +96,7 @@ class Node:
         """
         found = self.walk.extents.entries(self.inputs[position])
         if found is None:
-            raise Unsuited(f"its input {self.formal_name(position)} is neither constant nor made of extents")
+            raise Unsuited(f"its input {self.formal_name(position)} must be a constant or computed from shapes")
         return list(found.ravel())
 
     def numbers(self, position: int) -> list[Any]:
@@ -116,7 +116,7 @@ class Node:
     def checked_axis(self, axis: int, rank: int) -> int:
         """An axis as a non-negative number.   Raises: GraphValueError if it is out of range"""
         if not -rank <= axis < max(rank, 1):
-            raise GraphValueError(f"axis {axis} of a tensor of rank {rank}")
+            raise GraphValueError(f"axis {axis} is out of range for a tensor of rank {rank}")
         return axis % rank if rank else 0
 
     def extent(self, x: Any, axis: int) -> Any:

@@ -80,11 +80,14 @@ def _resized(node: Node) -> Node:
     else:
         found = node.static(1)
         if found is None:
-            raise GraphValueError("its scales are left out")
+            raise GraphValueError("its input scales is missing")
         scales = found.ravel()
     mode = node["mode"]
     if mode == "nearest" and any(s < 1 and round(1 / float(s)) * float(s) != 1 for s in scales):
-        raise Unsuited(f"nearest elements by scales {scales.tolist()} below 1 before opset 11")
+        raise Unsuited(
+            f"its mode is nearest and its scales {scales.tolist()}; opsets before 11 do not define this for scales "
+            "below 1"
+        )
     forms = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
     return _with(node, None, at.constant(scales), attributes=forms, op="Resize")
 

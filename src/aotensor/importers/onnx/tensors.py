@@ -25,13 +25,13 @@ def dtype_of(element: int, what: str) -> str:
     try:
         name = str(onnx.TensorProto.DataType.Name(element))
     except ValueError:
-        raise GraphValueError(f"{what} has a dtype of number {element}, which is none of ONNX") from None
+        raise GraphValueError(f"{what} has the data type number {element}, which ONNX does not define") from None
     dtype = "float32" if element == onnx.TensorProto.FLOAT else "float64" if name == "DOUBLE" else name.lower()
     try:
         at.TensorType(dtype, ())
     except AotensorError as error:
         raise UnsupportedError(
-            f"{what} has dtype {name}, which aotensor has not", hint=error.diagnostic.hint
+            f"{what} has dtype {name}, which aotensor does not have", hint=error.diagnostic.hint
         ) from error
     return dtype
 
@@ -58,7 +58,7 @@ def array_of(tensor: Any, folder: Path | None, what: str) -> np.ndarray[Any, Any
     try:
         found = numpy_helper.to_array(tensor)
     except (ValueError, TypeError, OverflowError, MemoryError) as error:
-        raise GraphValueError(f"{what}: its data do not fit extents {list(extents)} of {dtype}") from error
+        raise GraphValueError(f"{what}: its data do not match extents {list(extents)} of {dtype}") from error
     return np.asarray(found, dtype).reshape(extents)
 
 
@@ -69,12 +69,12 @@ def _external(
     entries = {item.key: item.value for item in tensor.external_data}
     location = entries.get("location", "")
     if folder is None:
-        raise GraphValueError(f"{what} has its data in a file {location!r}, and the model was not read from a folder")
+        raise GraphValueError(f"{what} has its data in the file {location!r}, but the model was not read from a file")
     path = Path(os.path.realpath(folder / location))
     if not location or "\0" in location or not path.is_relative_to(os.path.realpath(folder)):
         raise GraphValueError(
-            f"{what} has its data in {location!r}, outside of the folder of the model",
-            hint="put the data beside the model: onnx.save(..., save_as_external_data=True)",
+            f"{what} has its data in {location!r}, which is not in the folder of the model",
+            hint="save the data in the folder of the model: onnx.save(..., save_as_external_data=True)",
         )
     count = prod(extents)
     try:
@@ -83,7 +83,9 @@ def _external(
     except ValueError:
         raise GraphValueError(f"{what}: offset or length of its data in {location!r} is not a number") from None
     if offset < 0 or length != count * dtype.itemsize:
-        raise GraphValueError(f"{what} has {length} bytes at {offset} of {location!r} for {list(extents)} of {dtype}")
+        raise GraphValueError(
+            f"{what} has {length} bytes from byte {offset} of {location!r} for extents {list(extents)} of {dtype}"
+        )
     try:
         if offset + length > path.stat().st_size or not path.is_file():
             raise GraphValueError(f"{what}: {location!r} ends before byte {offset + length}, where its data end")

@@ -31,11 +31,17 @@ def trained(graph: Any, folder: Path | None, patterns: Sequence[str]) -> dict[st
     chosen = set[str]()
     for pattern in patterns:
         if pattern in dtypes and dtypes[pattern] not in FLOATS:
-            raise GraphTypeError(f"initializer {pattern!r} is {dtypes[pattern]}, and training is of float32 or float64")
+            raise GraphTypeError(
+                f"initializer {pattern!r} has dtype {dtypes[pattern]}; only float32 and float64 can be trained"
+            )
         found = {name for name in floats if name == pattern or fnmatchcase(name, pattern)}
         if not found:
             more = f", and {len(floats) - _SHOWN} more" if len(floats) > _SHOWN else ""
-            hint = f"there are {', '.join(floats[:_SHOWN])}{more}" if floats else "it has no initializer of floats"
+            hint = (
+                f"floating initializers: {', '.join(floats[:_SHOWN])}{more}"
+                if floats
+                else "it has no floating initializer"
+            )
             raise NoMatch(f"no initializer of the model matches {pattern!r}", hint=hint)
         chosen |= found
     made = {}

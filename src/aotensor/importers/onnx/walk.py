@@ -58,6 +58,10 @@ class Scope:
         return None
 
 
+_VARIADIC: Final = 2**31 - 1
+"""The largest number of inputs or outputs of an operator without a limit, in the standard's records."""
+
+
 @dataclass(frozen=True)
 class _Position:
     """A node by its record, its number and the graph around."""
@@ -67,7 +71,7 @@ class _Position:
     scope: Scope
 
     def __str__(self) -> str:
-        where = f"node {self.proto.name!r}" if self.proto.name else "a node without a name"
+        where = f"node {self.proto.name!r}" if self.proto.name else "unnamed node"
         return f"{where}, number {self.number + 1} of graph {self.scope.name!r}"
 
 
@@ -103,16 +107,14 @@ class Walk(Importer):
         Raises: GraphValueError and GraphTypeError with the node's name, for what does not fit.
         """
         if scope.depth > _DEEPEST:
-            raise GraphValueError(
-                f"graph {scope.name!r}: more than {_DEEPEST} graphs or functions inside of each other"
-            )
+            raise GraphValueError(f"graph {scope.name!r}: graphs and functions are nested more than {_DEEPEST} deep")
         scope.values.update(zip((item.name for item in proto.input), inputs, strict=False))
         for tensor in proto.initializer:
             if tensor.name not in scope.values:
                 what = f"initializer {tensor.name!r} of graph {scope.name!r}"
                 scope.values[tensor.name] = at.constant(array_of(tensor, self.folder, what), name=tensor.name)
         if proto.sparse_initializer:
-            raise UnsupportedError(f"graph {scope.name!r} has sparse initializers, which are not read")
+            raise UnsupportedError(f"graph {scope.name!r} has sparse initializers, which are not supported")
         self.nodes(proto.node, scope)
         return self.outputs([item.name for item in proto.output], scope)
 
@@ -120,7 +122,7 @@ class Walk(Importer):
         """The tensors of these names.   Raises: GraphValueError for an undefined one"""
         found = [scope.find(name) for name in names]
         if None in found:
-            raise GraphValueError(f"graph {scope.name!r}: nothing gives its output {names[found.index(None)]!r}")
+            raise GraphValueError(f"graph {scope.name!r}: no node computes its output {names[found.index(None)]!r}")
         return found
 
     def nodes(self, protos: Sequence[Any], scope: Scope) -> None:
@@ -133,7 +135,7 @@ class Walk(Importer):
                     if name and scope.find(name) is None:
                         raise GraphValueError(_undefined(name, given.get(name), number))
                 if any(name in scope.values for name in proto.output if name):
-                    raise GraphValueError("another node has given its output already")
+                    raise GraphValueError("another node computes the same output")
                 results = self.attempt(position, partial(self._node, position))
             except AotensorError as error:
                 if error.diagnostic.title.startswith("ONNX"):
@@ -189,7 +191,7 @@ class Walk(Importer):
         check_opsets(opsets, f"function {body.name}")
         inner = Scope(f"{scope.name}/{body.name}", opsets, attributes=attributes, depth=scope.depth + 1)
         if inner.depth > _DEEPEST:
-            raise GraphValueError(f"function {body.name}: more than {_DEEPEST} functions call each other")
+            raise GraphValueError(f"function {body.name}: calls of functions are nested more than {_DEEPEST} deep")
         inner.values.update((name, x) for name, x in zip(body.input, inputs, strict=False) if x is not None)
         self.nodes(body.node, inner)
         wanted = [own if name else "" for own, name in zip(body.output, names, strict=False)]
@@ -204,8 +206,8 @@ class Walk(Importer):
         name = f"{scope.name}/{proto.name}"
         inner = Scope(name, scope.opsets, scope, scope.attributes, depth=scope.depth + 1)
         found = self.graph(proto, inner, inputs)
-        if any(x is LOST for x in found):
-            raise Unsuited("a graph inside of it has operators without counterpart")
+        if any(isinstance(x, Lost) for x in found):
+            raise Unsuited("its subgraph has operators that have no counterpart")
         return found
 
     def _folded(self, node: Node, results: Sequence[Any]) -> Sequence[Any]:
@@ -230,10 +232,10 @@ def _titled(position: _Position, title: str) -> str:
 
 def _undefined(name: str, later: int | None, number: int) -> str:
     if later is None:
-        return f"nothing gives its input {name!r}"
+        return f"no node computes its input {name!r}"
     if later == number:
         return f"its input {name!r} is its own output"
-    return f"its input {name!r} is given by node number {later + 1}, behind it: nodes must be in order, without cycles"
+    return f"its input {name!r} is computed by the later node number {later + 1}; nodes must be ordered, without cycles"
 
 
 def _schema(op: str, domain: str, opsets: Mapping[str, int]) -> Any | None:
@@ -256,14 +258,20 @@ def _check_counts(proto: Any, schema: Any) -> None:
     """Raises: GraphTypeError for too few or too many inputs or outputs"""
     given = len(proto.input)
     if not schema.min_input <= given <= schema.max_input:
-        raise GraphTypeError(f"{given} inputs, where {schema.min_input} to {schema.max_input} are expected")
+        raise GraphTypeError(f"it has {given} inputs, not {_range(schema.min_input, schema.max_input)}")
     for position, name in enumerate(proto.input):
         formal = schema.inputs[min(position, len(schema.inputs) - 1)]
         if not name and formal.option == onnx.defs.OpSchema.FormalParameterOption.Single:
-            raise GraphTypeError(f"its input {formal.name} is left out")
+            raise GraphTypeError(f"its input {formal.name} is missing")
     if not schema.min_output <= len(proto.output) <= schema.max_output:
         found = len(proto.output)
-        raise GraphTypeError(f"{found} outputs, where {schema.min_output} to {schema.max_output} are expected")
+        raise GraphTypeError(f"it has {found} outputs, not {_range(schema.min_output, schema.max_output)}")
+
+
+def _range(low: int, high: int) -> str:
+    if high >= _VARIADIC:
+        return f"at least {low}"
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def _check_types(inputs: Sequence[Any], schema: Any) -> None:
@@ -275,9 +283,12 @@ def _check_types(inputs: Sequence[Any], schema: Any) -> None:
             continue
         dtype = x.type.dtype
         if f"tensor({_NAMES.get(dtype, dtype)})" not in formal.types:
-            raise GraphTypeError(f"its input {formal.name} has dtype {dtype}, which the operator does not take")
+            raise GraphTypeError(f"its input {formal.name} has dtype {dtype}, which the operator does not accept")
         if formal.is_homogeneous and found.setdefault(formal.type_str, dtype) != dtype:
-            raise GraphTypeError(f"its input {formal.name} has dtype {dtype}, and another has {found[formal.type_str]}")
+            raise GraphTypeError(
+                f"its input {formal.name} has dtype {dtype}, but another input has {found[formal.type_str]}; they "
+                "must agree"
+            )
 
 
 def _body(proto: Any, schema: Any, inputs: Sequence[Any], scope: Scope) -> tuple[Any, dict[str, int]]:

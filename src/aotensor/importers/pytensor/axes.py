@@ -28,7 +28,7 @@ def along_axis(node: Any, x: Any, axis: Any, function: Callable[[Any, int], Any]
         return function(x, known)
     if not x.ndim:
         raise Unsuited("a scalar has no axis")
-    message = f"the axis is not among those from {-x.ndim} to {x.ndim - 1}"
+    message = f"the axis is out of range: it must be from {-x.ndim} to {x.ndim - 1}"
     MESSAGES[message] = np.exceptions.AxisError
     inside = at.and_(at.ge(axis, -x.ndim), at.lt(axis, x.ndim))
     x = checked(message, x, inside)

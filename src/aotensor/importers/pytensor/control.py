@@ -31,8 +31,8 @@ def check_and_raise(walk: Walk, node: Any, x: Any, *conditions: Any) -> Any:
     if not conditions:
         return x
     if not is_tensor(node.inputs[0]) and not is_sparse(x):
-        raise Unsuited("a check on what is not a tensor")
-    message = printable(node.op.msg) or "a check has failed"
+        raise Unsuited("its operand is not a tensor")
+    message = printable(node.op.msg) or "a CheckAndRaise of the graph failed"
     MESSAGES[message] = node.op.exc_type
     values, *pattern = sp.csm_properties(x) if is_sparse(x) else [x]
     found = checked(message, values, *(as_bool(condition) for condition in conditions))

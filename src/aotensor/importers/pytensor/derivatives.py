@@ -169,7 +169,7 @@ class _Own:
             try:
                 terms = rule()
             except NotImplementedError as error:
-                raise unsupported(self._node, f"PyTensor has no {what} of it") from error
+                raise unsupported(self._node, f"PyTensor does not define its {what}") from error
             chosen = [terms[k] for k in places]
             real = [x for x in chosen if _is_real(x)]
             found = iter(self._graph(known, real))

@@ -77,7 +77,7 @@ def scalar_op(walk: Walk, node: Any, op: Any, inputs: Sequence[Any]) -> list[Any
     """The outputs of a scalar op.   Raises: Unsuited for one that has no row"""
     name, dtype = type(op).__name__, node.outputs[0].type.dtype
     if type(op).__module__.split(".")[0] != "pytensor":
-        raise Unsuited("a scalar op of the user's own")
+        raise Unsuited("scalar ops that are not part of PyTensor are not supported")
     match name:
         case "Composite":
             return _composite(walk, op, inputs)

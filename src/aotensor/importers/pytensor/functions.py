@@ -118,7 +118,10 @@ def _prepared(inputs: Sequence[Any]) -> tuple[dict[Any, Any], Walk]:
     for x in variables:
         _check(x)
         if hasattr(x, "get_value"):
-            raise GraphTypeError(f"the shared variable {x} cannot be an input", hint="leave it out: it is found")
+            raise GraphTypeError(
+                f"the shared variable {x} must not be listed as an input",
+                hint="remove it: shared variables become inputs by themselves",
+            )
     symbols = {x: symbol(x) for x in variables}
     return symbols, Walk(symbols, _leaf)
 

@@ -42,7 +42,7 @@ def permute_row_elements(walk: Walk, node: Any, x: Any, y: Any, inverse: Any = N
     """By a permutation or its inverse; the flag is an input in some versions, an attribute in others."""
     flag = node.op.inverse if inverse is None else getattr(inverse, "data", None)
     if flag is None:
-        raise Unsuited("the flag `inverse` is computed")
+        raise Unsuited("its argument `inverse` is not a constant")
     return at.permute_row_elements(x, y, bool(flag))
 
 

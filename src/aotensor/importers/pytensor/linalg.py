@@ -87,7 +87,7 @@ def qr(walk: Walk, node: Any, a: Any) -> Any:
         return _reflectors(node, a)
     modes = {"full": "complete", "economic": "reduced", "r": "complete"}
     if op.mode not in modes:
-        raise Unsuited(f"mode {op.mode}")
+        raise Unsuited(f"its mode is {op.mode!r}, which is not supported")
     found = at.qr(a, mode=modes[op.mode], pivoting=bool(op.pivoting))
     if op.mode == "r":
         return found[1:] if op.pivoting else found[1]
@@ -99,10 +99,10 @@ def _reflectors(node: Any, a: Any) -> list[Any]:
     diagonal, 1 on it, and r is there above.   Source: LAPACK's geqr2 and larfg.
     """
     if a.dtype.startswith("complex"):
-        raise Unsuited("mode raw of a complex matrix")
+        raise Unsuited("its mode is 'raw', which is not supported for complex matrices")
     m, n = a.static_shape
     if m is not None and n is not None and m != n:
-        raise Unsuited("mode raw of a matrix that is not square, whose shape PyTensor gets wrong")
+        raise Unsuited("its mode is 'raw' and its matrix is not square; PyTensor infers a wrong shape for it")
     order = at.qr(a, pivoting=True)[2:] if node.op.pivoting else []
     h = at.take(a, order[0], axis=1) if order else a
     rows, columns = at.arange(h.shape[0]), at.arange(h.shape[1])
@@ -146,7 +146,7 @@ def lstsq(walk: Walk, node: Any, a: Any, b: Any, rcond: Any) -> Any:
     """Least squares, for a constant `rcond`."""
     data = getattr(rcond, "data", None)
     if data is None:
-        raise Unsuited("the limit of the rank is computed")
+        raise Unsuited("its rcond is not a constant")
     return at.lstsq(a, b, float(data))
 
 
@@ -317,7 +317,7 @@ def _lengths(walk: Walk, node: Any, rank: int) -> list[Any]:
     found = walk.extents(node.inputs[1])
     listed = found if isinstance(found, list) else [found[k] for k in range(rank)]
     if len(listed) != rank:
-        raise Unsuited(f"{len(listed)} lengths for {rank} axes")
+        raise Unsuited(f"it has {len(listed)} lengths for {rank} axes")
     return [n if known is None else known for n, known in ((n, integer_of(n)) for n in listed)]
 
 
@@ -328,5 +328,5 @@ def fourier(walk: Walk, node: Any, x: Any, n: Any, axis: Any) -> Any:
     """
     length: Any = integer_of(n)
     if length is None:
-        length = checked("the length of a transform is 1 or more", n, at.ge(n, 1))
+        length = checked("the length of a transform must be at least 1", n, at.ge(n, 1))
     return along_axis(node, x, axis, lambda values, k: at.fft(at.cast(values, node.outputs[0].dtype), length, axis=k))

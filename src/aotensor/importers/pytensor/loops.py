@@ -54,7 +54,7 @@ def scan(walk: Walk, node: Any, n_steps: Any, *outer: Any) -> list[Any]:
         for value, reads, writes in zip(groups.mit_mot, info.mit_mot_in_slices, info.mit_mot_out_slices, strict=True)
     ]
     if info.as_while and buffers:
-        raise Unsuited("a loop with a condition that changes buffers")
+        raise Unsuited("loops with a condition and mit-mot outputs are not supported")
 
     sequences = list(groups.sequences)
     states: list[Any] = []

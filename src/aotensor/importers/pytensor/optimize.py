@@ -48,7 +48,7 @@ def root_scalar(walk: Walk, node: Any, x0: Any, *args: Any) -> Any:
         places.pop("bracket", None)
         return at.optimize.root_scalar(_inner(walk, node), args, x0=x0, method=node.op.method, **places, **options)[:2]
     if "bracket" not in places:
-        raise Unsuited(f"{node.op.method} without a bracket")
+        raise Unsuited(f"its method {node.op.method!r} needs a bracket")
     bracket = tuple(float(end) for end in places["bracket"])
     return at.optimize.root_scalar(_inner(walk, node), args, bracket=bracket, **options)[:2]
 
@@ -70,7 +70,7 @@ def minimize_scalar(walk: Walk, node: Any, x0: Any, *args: Any) -> Any:
     options = _options(node, given)
     is_bounded = node.op.method.lower() == "bounded"
     if is_bounded and bounds is None:
-        raise Unsuited("bounded without bounds")
+        raise Unsuited("its method 'bounded' needs bounds")
     pair = [at.constant(end, dtype=x0.dtype) for end in (bounds if is_bounded else bracket or (0.0, 1.0))[:2]]
     where: dict[str, Any] = {"bounds" if is_bounded else "bracket": tuple(pair)}
     return at.optimize.minimize_scalar(_inner(walk, node), args, **where, **options)[:2]
@@ -96,5 +96,5 @@ def _options(node: Any, given: Mapping[str, Any]) -> dict[str, Any]:
         key for key, value in flat.items() if key not in (*_IGNORED, "maxiter", "tol", "xtol") and value is not None
     ]
     if others:
-        raise Unsuited(f"the option {others[0]}")
+        raise Unsuited(f"its option {others[0]!r} is not supported")
     return options

@@ -104,7 +104,7 @@ def random_variable(walk: Walk, node: Any, state: Any, size: Any, *parameters: A
         rows, *weights, _ = parameters
         return _arranged(node, state, extents, rows, weights[0] if weights else None, _core_shape(walk, node))
     if name not in _PLAIN:
-        raise Unsuited("no such distribution")
+        raise Unsuited("its distribution is not supported")
     options = {"dtype": dtype} if dtype.startswith("float") else {}
     return _PLAIN[name](state, *parameters, size=extents, **options)
 
@@ -119,7 +119,7 @@ def _arranged(node: Any, state: Any, size: Any, rows: Any, p: Any, shape: list[A
     lead = rows.ndim - rank
     if lead and not rank:
         if any(extent != 1 for extent in rows.static_shape):
-            raise Unsuited("how many there are differs from sample to sample")
+            raise Unsuited("the number of elements to permute differs from sample to sample")
         rows, lead = at.squeeze(rows, tuple(range(lead))), 0
     batches = [*([rows[(..., *[0] * rank)]] if lead else []), *([] if p is None or p.ndim == 1 else [p[..., 0]])]
     batch = list(_spread(size, *batches)) if batches or size is not None else []
@@ -128,7 +128,7 @@ def _arranged(node: Any, state: Any, size: Any, rows: Any, p: Any, shape: list[A
     if p is not None:
         number = at.prod(at.stack([at.as_tensor(n) for n in shape or [1]]))
         enough = at.all(at.ge(at.sum(at.gt(p, 0), axis=-1), number))
-        order = checked("choice: fewer rows with a weight above 0 than are drawn", order, enough)
+        order = checked("choice: fewer rows have a weight above 0 than are drawn", order, enough)
     if not rank:
         return following, order
     if not lead:
@@ -152,7 +152,7 @@ def _core_shape(walk: Walk, node: Any) -> list[Any]:
         return [number_of(n) for n in walk.extents(shape)]
     *batch, count = shape.type.shape
     if any(extent != 1 for extent in batch):
-        raise Unsuited("how many are chosen differs from sample to sample")
+        raise Unsuited("the number of chosen elements differs from sample to sample")
     return [number_of(walk.value(shape)[(*[0] * len(batch), k)]) for k in range(count)]
 
 

@@ -37,7 +37,7 @@ def _unfused(walk: Walk, node: Any, x: Any) -> tuple[Any, Any]:
     graph = node.op.scalar_op.fgraph
     made = graph.outputs[0].owner if len(graph.outputs) == 1 and len(graph.inputs) == 2 else None
     if made is None or len(made.inputs) != 2 or made.inputs[0] is not graph.inputs[0]:
-        raise Unsuited(f"a reduction by {node.op.scalar_op}")
+        raise Unsuited(f"reductions by {node.op.scalar_op} are not supported")
     first, entry = graph.inputs
     (value,) = walk.inner([first, entry], [made.inputs[1]], [at.zeros_like(x, dtype=first.type.dtype), x])
     return made.op, at.cast(value, made.inputs[1].type.dtype)
@@ -62,7 +62,7 @@ def _reduced(node: Any, kind: str, x: Any, axes: tuple[int, ...]) -> Any:
             return at.any(x, axis=axes)
         case "XOR" if x.dtype == "bool":
             return at.eq(at.sum(x, axis=axes) % 2, 1)
-    raise Unsuited(f"a reduction by {kind} of {x.dtype}")
+    raise Unsuited(f"reductions of {x.dtype} by {kind} are not supported")
 
 
 def _accumulated(x: Any, dtype: str) -> Any:
@@ -99,7 +99,7 @@ def argmax(walk: Walk, node: Any, x: Any) -> Any:
 def cumulated(walk: Walk, node: Any, x: Any) -> Any:
     """Cumulative sums or products."""
     if node.op.mode not in ("add", "mul"):
-        raise Unsuited(f"mode {node.op.mode}")
+        raise Unsuited(f"its mode is {node.op.mode!r}, which is not supported")
     flat, axis = (at.flatten(x), 0) if node.op.axis is None else (x, node.op.axis)
     return (at.cumsum if node.op.mode == "add" else at.cumprod)(at.cast(flat, node.outputs[0].type.dtype), axis)
 

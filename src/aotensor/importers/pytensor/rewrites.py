@@ -88,9 +88,9 @@ class Rewritten(ViewOp):
 
     def _refuse(self, outputs: Sequence[Variable]) -> NoReturn:
         raise UnsupportedError(
-            f"no derivative of {self.function}: PyTensor's rewrites have removed what its program says of derivatives",
+            f"{self.function} cannot be differentiated: PyTensor's rewrites have replaced ops that define derivatives",
             lines=[outputs[0].describe()],
-            hint="give the graph to aotensor.importers.pytensor.function, or compile it with "
+            hint="pass the graph to aotensor.importers.pytensor.function, or compile it with "
             "pytensor.compile.Mode(linker='py', optimizer=None)",
         )
 

@@ -73,7 +73,7 @@ def fill_diagonal(walk: Walk, node: Any, x: Any, value: Any) -> Any:
     if x.ndim == 2:
         return at.fill_diagonal(x, at.cast(value, x.dtype))
     equal = [at.eq(x.shape[axis], x.shape[0]) for axis in range(1, x.ndim)]
-    x = checked("all extents of what has a diagonal are equal", x, *equal)
+    x = checked("FillDiagonal: the extents of a tensor of more than two axes must be equal", x, *equal)
     pairs = [at.eye(x.shape[axis], x.shape[axis + 1], dtype="bool") for axis in range(x.ndim - 1)]
     mask = reduce(at.and_, [at.expand_dims(pair, _others(x, axis)) for axis, pair in enumerate(pairs)])
     return at.switch(mask, at.cast(value, x.dtype), x)

@@ -44,7 +44,7 @@ def csm(walk: Walk, node: Any, data: Any, indices: Any, indptr: Any, shape: Any)
     """A compressed matrix of data, indices and indptr."""
     maker = {"csc": sp.CSC, "csr": sp.CSR}.get(node.op.format)
     if maker is None:
-        raise Unsuited(f"format {node.op.format}")
+        raise Unsuited(f"its format is {node.op.format!r}, not csr or csc")
     return maker(data, indices, indptr, shape)
 
 

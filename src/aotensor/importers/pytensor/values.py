@@ -59,7 +59,9 @@ def symbol(x: Any) -> Any:
         case "sparse":
             maker = {"csr": sp.csr_matrix, "csc": sp.csc_matrix}.get(x.type.format)
             if maker is None:
-                raise UnsupportedError(f"a sparse matrix of format {x.type.format}", hint="use csr or csc")
+                raise UnsupportedError(
+                    f"sparse matrices of format {x.type.format} are not supported", hint="use csr or csc"
+                )
             return maker(x.name, dtype=x.type.dtype, shape=tuple(x.type.shape))
         case "generator":
             return at.tensor(x.name, dtype="uint64", shape=(2,))

@@ -65,7 +65,7 @@ def dtype_named(name: str) -> Any:
 def dtype_of(aval: Aval) -> str:
     """The aotensor dtype of a type.   Raises: UnsupportedError for an unsupported dtype, such as f8E4M3FN"""
     if not isinstance(aval.dtype, np.dtype):  # by a name such as i4, which NumPy takes for another
-        raise UnsupportedError(f"there is no dtype {aval.dtype}")
+        raise UnsupportedError(f"aotensor does not have dtype {aval.dtype}")
     return dtypes.canonical(str(aval.dtype))
 
 
@@ -88,7 +88,7 @@ def read_type(text: Text) -> Aval:
                 text.advance()
     dims = tuple(None if dim == "?" else int(dim) for dim in re.findall(r"\d+|\?", found.group(1)))
     if any(dim is not None and dim >= 1 << 60 for dim in dims):
-        raise DamagedText(f"{text.file}:{line}: an extent of {max(d for d in dims if d is not None)} elements")
+        raise DamagedText(f"{text.file}:{line}: the extent {max(d for d in dims if d is not None)} is too large")
     part = found.group(3)
     name = found.group(2)
     return Aval(dims, np.dtype(_COMPLEX[part]) if part in _COMPLEX else dtype_named(name))
@@ -209,14 +209,16 @@ def read_dense(text: Text) -> tuple[Aval, Any]:
     try:
         values = _of_bytes(body[3:-1], aval.dtype, count) if body.startswith('"') else _of_numbers(body, aval.dtype)
     except (ValueError, OverflowError) as error:
-        raise DamagedText(f"{text.file}:{line}: {body!r:.40} are not elements of {aval.dtype}: {error}") from None
+        raise DamagedText(
+            f"{text.file}:{line}: {body!r:.40} cannot be read as elements of {aval.dtype}: {error}"
+        ) from None
     is_one = len(values) == 1 and "[" not in body
     if is_one and count > _LARGEST_SPLAT:
         return aval, Splat(values[0])
     if is_one:
         return aval, np.full(aval.shape, values[0], aval.dtype)
     if len(values) != count:
-        raise DamagedText(f"{text.file}:{line}: {len(values)} elements for extents {list(aval.shape)}")
+        raise DamagedText(f"{text.file}:{line}: the constant has {len(values)} elements for extents {list(aval.shape)}")
     return aval, values.reshape(aval.shape)
 
 
@@ -237,7 +239,7 @@ def _of_numbers(body: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         part = np.dtype(f"f{dtype.itemsize // 2}")
         numbers = np.array([_element(x, part) for x in atoms], part)
         if len(numbers) % 2:
-            raise ValueError("half a complex number")
+            raise ValueError("the last complex number has no imaginary part")
         return numbers.view(dtype)
     return np.array([_element(x, dtype) for x in atoms], dtype)
 

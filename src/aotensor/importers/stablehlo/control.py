@@ -33,14 +33,14 @@ _TARGETS: Final = (
 def _while(to: Translator, found: Operation, equations: list[Equation]) -> None:
     """Translate a while loop; values that a step does not change are captured by both regions instead of carried."""
     if len(found.regions) != 2:
-        raise Unsuited(f"it has {len(found.regions)} regions")
+        raise Unsuited(f"it has {len(found.regions)} regions, not 2: a condition and a body")
     condition, body = found.regions
     types = [x.aval for x in found.operands]
     rows = (condition.arguments, body.arguments, body.results, found.results)
     if any([x.aval for x in row] != types for row in rows):
-        raise Unsuited("its regions have other types than its operands")
+        raise Unsuited("the types of its regions differ from the types of its operands")
     if [x.aval for x in condition.results] != [aval_of((), np.dtype(bool))]:
-        raise Unsuited("its condition is not a bool")
+        raise Unsuited("its condition does not return one bool")
     state = []
     for k, x in enumerate(found.operands):
         if body.results[k] is body.arguments[k]:
@@ -64,14 +64,17 @@ def _while(to: Translator, found: Operation, equations: list[Equation]) -> None:
 @writes("map", note="its body for each element")
 def _map(to: Translator, found: Operation, equations: list[Equation]) -> None:
     if len(found.regions) != 1 or not found.operands or len(found.results) != 1:
-        raise Unsuited(f"it has {len(found.operands)} operands and {len(found.regions)} regions")
+        raise Unsuited(
+            f"it has {len(found.operands)} operands, {len(found.regions)} regions and {len(found.results)} results; "
+            "expected operands, 1 region and 1 result"
+        )
     (region,), (result,) = found.regions, found.results
     shape = result.aval.shape
     if any(x.aval.shape != shape for x in found.operands):
-        raise Unsuited("its operands and its result have several shapes")
+        raise Unsuited("the shapes of its operands and of its result differ")
     given = [*found.operands, result]
     if [x.aval for x in (*region.arguments, *region.results)] != [aval_of((), x.aval.dtype) for x in given]:
-        raise Unsuited("its region has other types than its operands and its result")
+        raise Unsuited("the types of its region do not match the dtypes of its operands and of its result")
     body, outer = to.region(region)
     step = Step("map", [*outer, *found.operands], {"body": body, "outer": len(outer)})
     to.emit(step, found, equations)
@@ -82,13 +85,16 @@ def _case(to: Translator, found: Operation, equations: list[Equation]) -> None:
     (which,) = found.operands if len(found.operands) == 1 else (None,)
     is_pair = found.name == "stablehlo.if"
     if which is None or not found.regions or (is_pair and len(found.regions) != 2):
-        raise Unsuited(f"it has {len(found.operands)} operands and {len(found.regions)} regions")
-    if which.aval != aval_of((), np.dtype(bool if is_pair else "int32")):
-        raise Unsuited(f"by {which.aval}")
+        expected = "2 regions" if is_pair else "at least 1 region"
+        raise Unsuited(
+            f"it has {len(found.operands)} operands and {len(found.regions)} regions, not 1 operand and {expected}"
+        )
+    if which.aval != (wanted := aval_of((), np.dtype(bool if is_pair else "int32"))):
+        raise Unsuited(f"its operand has type {which.aval}, not {wanted}")
     regions = found.regions[::-1] if is_pair else found.regions
     for region in regions:
         if region.arguments or [x.aval for x in region.results] != [x.aval for x in found.results]:
-            raise Unsuited("its regions have other types than its results")
+            raise Unsuited("its regions have arguments, or return other types than those of its results")
     last = len(regions) - 1
     if isinstance(which, Literal) or last == 0:
         place = int(which.val) if isinstance(which, Literal) and last else 0
@@ -123,7 +129,7 @@ def _bounded(to: Translator, found: Operation, equations: list[Equation], which:
 @writes("optimization_barrier")
 def _barrier(to: Translator, found: Operation, equations: list[Equation]) -> None:
     if [x.aval for x in found.operands] != [x.aval for x in found.results]:
-        raise Unsuited("to results of other types")
+        raise Unsuited("the types of its results differ from the types of its operands")
     for x, result in zip(found.operands, found.results, strict=True):
         to.same(result, x)
 
@@ -182,7 +188,7 @@ def _assertion(to: Translator, found: Operation, equations: list[Equation]) -> N
     0 are dropped.
     """
     if found.results or not found.operands or not is_bool(found.operands[0]) or not to.is_outermost:
-        raise Unsuited("elsewhere than in front of a program")
+        raise Unsuited("it is supported only in the body of the main function, with a bool operand and no results")
     made = to.made.get(id(found.operands[0]))
     if made is not None and made.primitive.name == "ge" and isinstance(made.invars[1], Literal):
         return
@@ -198,11 +204,11 @@ def _orthogonal(to: Translator, step: Step, found: Operation, equations: list[Eq
     while made is not None and made.primitive.name in ("slice", "pad") and _keeps_rows(made):
         made = to.made.get(id(made.invars[0]))
     if made is None or made.primitive.name != "lapack geqrf" or to.made.get(id(scales)) is not made:
-        raise Unsuited("of reflections that no geqrf before it has found")
+        raise Unsuited("its reflectors are not the result of a geqrf earlier in the program")
     x: Any = made.invars[0]
     rows, columns = x.aval.shape[-2:]
     if found.results[0].aval.shape[-1] not in (min(rows, columns), rows):
-        raise Unsuited(f"of {found.results[0].aval} for {x.aval}")
+        raise Unsuited(f"its result {found.results[0].aval} is neither the reduced nor the full factor of {x.aval}")
     is_full = found.results[0].aval.shape[-1] == rows
     to.emit(Step("lapack orgqr", [x], {"full_matrices": is_full}), found, equations)
 

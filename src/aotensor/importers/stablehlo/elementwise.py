@@ -50,9 +50,10 @@ def plain(found: Operation, primitive: str, count: int) -> Step:
     given = operands(found, count)
     shape = found.results[0].aval.shape
     if not all(may_be(x.aval.shape, shape) for x in given):
-        raise Unsuited(f"operands {', '.join(str(x.aval) for x in given)} for {found.results[0].aval}")
+        shown = ", ".join(str(x.aval) for x in given)
+        raise Unsuited(f"its operands {shown} do not have the shape of its result {found.results[0].aval}")
     if len({str(x.aval.dtype) for x in given}) > 1:
-        raise Unsuited(f"of operands with dtypes {', '.join(str(x.aval.dtype) for x in given)}")
+        raise Unsuited(f"its operands have different dtypes: {', '.join(str(x.aval.dtype) for x in given)}")
     return Step(primitive, given)
 
 
@@ -79,7 +80,7 @@ def _compare(found: Operation) -> Step:
     is_float = isinstance(x.aval.dtype, np.dtype) and x.aval.dtype.kind not in "biuc"
     if is_float and is_total:
         if name == "NE":
-            raise Unsuited("NE in the total order")
+            raise Unsuited("its comparison NE in the total order is not supported")
         total, is_transposed = _TOTAL[name]
         return Step(total, [y, x] if is_transposed else [x, y])
     return Step(_SYMBOLS[name], [x, y])
@@ -93,7 +94,7 @@ def comparison(found: Operation) -> tuple[str, bool]:
     words = [str(w).split()[-1].rstrip(">") for w in (*found.words, *found.attributes.values()) if str(w).split()]
     name = next((word for word in words if word in _SYMBOLS), "")
     if not name:
-        raise Unsuited(f"it compares by {', '.join(words)}")
+        raise Unsuited(f"its comparison direction is {', '.join(words) or 'missing'}, not EQ, NE, GE, GT, LE or LT")
     return name, "TOTALORDER" in words
 
 
@@ -102,11 +103,16 @@ def _select(found: Operation) -> Step:
     which, x, y = operands(found, 3)
     shape = found.results[0].aval.shape
     if x.aval.dtype != y.aval.dtype or not is_bool(which):
-        raise Unsuited(f"of {which.aval}, {x.aval} and {y.aval}")
+        raise Unsuited(
+            f"its operands are {which.aval}, {x.aval} and {y.aval}, not a bool and two operands of one dtype"
+        )
     if not all(may_be(v.aval.shape, shape) for v in (x, y)) or not (
         which.aval.ndim == 0 or may_be(which.aval.shape, shape)
     ):
-        raise Unsuited(f"of {which.aval}, {x.aval} and {y.aval}")
+        raise Unsuited(
+            f"its operands {which.aval}, {x.aval} and {y.aval} do not have the shape of its result "
+            f"{found.results[0].aval}"
+        )
     return Step("select_n", [which, y, x])
 
 
@@ -114,7 +120,7 @@ def _select(found: Operation) -> Step:
 def _clamp(found: Operation) -> Step:
     low, x, high = operands(found, 3)
     if not all(v.aval.ndim == 0 or may_be(v.aval.shape, x.aval.shape) for v in (low, high)):
-        raise Unsuited(f"of {x.aval} between {low.aval} and {high.aval}")
+        raise Unsuited(f"its bounds {low.aval} and {high.aval} are neither scalars nor of the shape of {x.aval}")
     return Step("clamp", [low, x, high])
 
 
@@ -128,7 +134,7 @@ def _convert(found: Operation) -> Step:
 def _bitcast(found: Operation) -> Step:
     (x,) = operands(found, 1)
     if x.aval.ndim != found.results[0].aval.ndim or not isinstance(found.results[0].aval.dtype, np.dtype):
-        raise Unsuited("to another number of bits")
+        raise Unsuited("a bitcast to a dtype of another width is not supported")
     return Step("bitcast_convert_type", [x], {"new_dtype": found.results[0].aval.dtype})
 
 
@@ -142,7 +148,7 @@ def _reduce_precision(found: Operation) -> Step:
     text = str(found.attributes.get("format", ""))
     bits = text[1:].split("m") if text.startswith("e") else [str(found.attributes.get(k)) for k in _BITS]
     if len(bits) != 2 or not all(b.isdigit() for b in bits):
-        raise Unsuited(f"to the format {text}")
+        raise Unsuited(f"its format {text!r} does not give the numbers of exponent and mantissa bits")
     return Step("reduce_precision", operands(found, 1), dict(zip(_BITS, map(int, bits), strict=True)))
 
 

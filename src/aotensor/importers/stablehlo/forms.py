@@ -62,7 +62,7 @@ def read_region(text: Text, arguments: list[Value], names: dict[str, list[Value]
         if text.kind == "end":
             text.fail("'}'")
         if not is_open:
-            text.fail("'}' behind what is returned")
+            text.fail("'}' after the return")
         operation = _operation(text, scope)
         if operation.name in _RETURNS:
             region.results, is_open = operation.operands, False
@@ -88,7 +88,9 @@ def _operation(text: Text, scope: _Scope) -> Operation:
         text.fail("an operation")
     text.skip_location()
     if len(operation.results) != count:
-        raise DamagedText(f"{text.file}:{line}: {operation.name} gives {len(operation.results)} values, not {count}")
+        raise DamagedText(
+            f"{text.file}:{line}: {operation.name} has {len(operation.results)} results, but {count} names are assigned"
+        )
     position = 0
     for label, number in labels:
         if label in scope.names:
@@ -103,7 +105,7 @@ def _defined(text: Text) -> tuple[str, int]:
     label = text.of_kind("value", "a value")
     number = text.of_kind("number", "a number of results") if text.take(":") else "1"
     if not number.isdigit() or not 1 <= int(number) <= 1 << 16:
-        raise DamagedText(f"{text.file}:{text.line}: {label} with {number} results")
+        raise DamagedText(f"{text.file}:{text.line}: {label} is given {number} results, not a number from 1 to 65536")
     return label, int(number)
 
 
@@ -113,9 +115,9 @@ def _operand(text: Text, scope: _Scope) -> Value:
     label, _, number = token.partition("#")
     found, position = scope.find(label), int(number or 0)
     if found is None:
-        raise DamagedText(f"{text.file}:{line}: {label} is used, and nothing before it defines it")
+        raise DamagedText(f"{text.file}:{line}: {label} is used before it is defined")
     if position >= len(found) or (len(found) > 1 and not number):
-        raise DamagedText(f"{text.file}:{line}: {token} is one of {len(found)} results")
+        raise DamagedText(f"{text.file}:{line}: {token} does not name one result: {label} has {len(found)} results")
     return found[position]
 
 
@@ -220,7 +222,9 @@ def _types(text: Text, found: Operation, count: int | None) -> None:
         if found.name in ("stablehlo.clamp", "stablehlo.complex"):  # between numbers; of two parts
             expected = [x.aval for x in found.operands]
     if expected != [x.aval for x in found.operands]:
-        raise DamagedText(f"{text.file}:{line}: {found.name} has operands of other types than it says")
+        raise DamagedText(
+            f"{text.file}:{line}: the operands of {found.name} have other types than those written after it"
+        )
     found.results = [Value(aval) for aval in made]
 
 
@@ -236,7 +240,7 @@ def _while(text: Text, found: Operation, scope: _Scope) -> Operation:
 
     found.operands = text.listed(one, ")")
     if len(set(labels)) < len(labels):
-        text.fail("names that differ")
+        text.fail("different names of arguments")
     if found.operands:
         _types(text, found, len(found.operands))
     if text.take("attributes"):

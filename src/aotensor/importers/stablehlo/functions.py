@@ -95,16 +95,16 @@ def _read(source: str | PathLike[str]) -> tuple[str, str]:
             )
         return source, "stablehlo"
     if not isinstance(source, PathLike):
-        raise GraphTypeError(f"from_stablehlo: a text or a path is expected, found {type(source).__name__}")
+        raise GraphTypeError(f"from_stablehlo: expected a text or a path, found {type(source).__name__}")
     path = Path(source)
     with path.open("rb") as file:
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:
-        raise DamagedText(f"{path.name}: more than {_LARGEST} bytes")
+        raise DamagedText(f"{path.name}: the file has more than {_LARGEST} bytes")
     try:
         return content.decode("utf-8"), path.name
     except UnicodeDecodeError:
-        kind = "bytecode of MLIR" if content[:4] == b"ML\xefR" else "no text in UTF-8"
+        kind = "bytecode of MLIR" if content[:4] == b"ML\xefR" else "not text in UTF-8"
         raise DamagedText(
             f"{path.name}: this is {kind}", hint="write the text: exported.mlir_module(), or str(module)"
         ) from None
@@ -123,7 +123,7 @@ def _inputs(
         try:
             dtype = dtype_of(x.aval)
         except UnsupportedError as error:
-            title = f"{file}:{main.line}: the input {label} has dtype {x.aval.dtype}, which aotensor has not"
+            title = f"{file}:{main.line}: the input {label} has dtype {x.aval.dtype}, which aotensor does not have"
             raise UnsupportedError(title, hint=error.diagnostic.hint) from error
         dims = [names.get((position, d)) if n is None else n for d, n in enumerate(x.aval.shape)]
         if label in given:

@@ -47,7 +47,7 @@ class Importer(Interpreter):
     def extent(self, dim: Any) -> Extent:
         """A number, or the scalar for a dynamic extent.   Raises: Unsuited for an unknown one"""
         if dim is None:
-            raise Unsuited("of extents that are not known")
+            raise Unsuited("it needs an extent that is unknown (?) in the text")
         found: Extent = dim
         return found
 
@@ -102,9 +102,9 @@ class Importer(Interpreter):
     def with_known_type(self, x: at.Variable, aval: Any) -> at.Variable:
         """x with dtype and static extents of the text.   Raises: GraphTypeError if they contradict those of x"""
         if not may_be(x.static_shape, aval.shape):
-            raise GraphTypeError(f"gives {x.type}, where the text says {aval}")
+            raise GraphTypeError(f"its result has type {x.type}, but the text declares {aval}")
         if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype_of(aval)):
-            raise GraphTypeError(f"gives {x.type}, where the text says {aval}")
+            raise GraphTypeError(f"its result has type {x.type}, but the text declares {aval}")
         return super().with_known_type(x, aval)
 
     def _are_one_extent(self, pair: Sequence[at.Variable]) -> bool:
@@ -131,7 +131,11 @@ class Importer(Interpreter):
             return entries
         count = x.static_shape[0] if x.ndim == 1 else None
         if count is None or count > _LONGEST or not x.dtype.startswith(("int", "uint")):
-            raise Unsuited(f"to extents that are held by {x.type}")
+            raise Unsuited(
+                f"its extents are in an operand of type {x.type}, not in a vector of at most {_LONGEST} integers with "
+                "a "
+                "known length"
+            )
         return [at.cast(x[k], "int64") for k in range(count)]
 
     def _entries_of(self, x: at.Variable) -> list[Extent] | None:
@@ -163,7 +167,9 @@ class Importer(Interpreter):
         """Outputs after the run-time checks that the text requires."""
         found = list(outputs)
         for message, condition in self.checks:
-            found = [checked(printable(message) or "a check has failed", x, condition) for x in found]
+            found = [
+                checked(printable(message) or "a shape_assertion of the program failed", x, condition) for x in found
+            ]
         return found
 
 

@@ -90,14 +90,20 @@ def _combine(
 def _reduce(to: Translator, found: Operation, equations: list[Equation]) -> None:
     count = len(found.results)
     if count == 0 or len(found.operands) != 2 * count or len(found.regions) != 1:
-        raise Unsuited(f"it has {len(found.operands)} operands and {count} results")
+        raise Unsuited(
+            f"it has {len(found.operands)} operands, {count} results and {len(found.regions)} regions, not two "
+            "operands "
+            "for each result and 1 region"
+        )
     xs, starts, region = found.operands[:count], found.operands[count:], found.regions[0]
     over = tuple(axes(found, "dimensions", rank=xs[0].aval.ndim))
     kept = [n for d, n in enumerate(xs[0].aval.shape) if d not in over]
     for x, start, result in zip(xs, starts, found.results, strict=True):
         is_like = x.aval.ndim == xs[0].aval.ndim and start.aval == aval_of((), x.aval.dtype)
         if not is_like or result.aval != aval_of(kept if x is xs[0] else result.aval.shape, x.aval.dtype):
-            raise Unsuited(f"of {x.aval} from {start.aval} to {result.aval}")
+            raise Unsuited(
+                f"its operand {x.aval}, its initial value {start.aval} and its result {result.aval} do not match"
+            )
     names = [_kind(name, x) for name, x in zip(merged(region) or (), xs, strict=False)]
     if not names and (name := _is_extreme(to, found, over, region)):
         _extreme(to, found, equations, over, name)
@@ -135,12 +141,12 @@ def _by_own_function(
     """Reduce by the program of a region.   Raises: Unsuited if it does not accept scalars of these dtypes"""
     count = len(found.results)
     if len(found.regions) != 1 or len({x.aval.shape for x in found.operands[:count]}) != 1:
-        raise Unsuited(f"it has {len(found.regions)} regions, or operands with other extents")
+        raise Unsuited(f"it has {len(found.regions)} regions instead of 1, or the shapes of its operands differ")
     (region,) = found.regions
     numbers = [aval_of((), x.aval.dtype) for x in found.operands[:count]]
     given = [[x.aval for x in row] for row in (found.operands[count:], region.arguments, region.results)]
     if given != [numbers, [*numbers, *numbers], numbers]:
-        raise Unsuited("its region has other types than its operands and what they begin with")
+        raise Unsuited("the types of its region do not match the dtypes of its operands and initial values")
     program, outer = to.region(region)
     to.emit(Step(primitive, [*found.operands, *outer], {**params, "jaxpr": program}), found, equations)
 
@@ -188,16 +194,20 @@ def replaced_axis(made: Equation, axis: int) -> Equation:
 def _sort(to: Translator, found: Operation, equations: list[Equation]) -> None:
     count = len(found.operands)
     if count == 0 or len(found.results) != count or len(found.regions) != 1:
-        raise Unsuited(f"it has {count} operands and {len(found.results)} results")
+        raise Unsuited(
+            f"it has {count} operands, {len(found.results)} results and {len(found.regions)} regions, not one result "
+            "for "
+            "each operand and 1 region"
+        )
     if any(x.aval != y.aval for x, y in zip(found.operands, found.results, strict=True)):
-        raise Unsuited("to results of other types")
+        raise Unsuited("the types of its results differ from the types of its operands")
     if any(x.aval.shape != found.operands[0].aval.shape for x in found.operands):
-        raise Unsuited("of operands with other extents")
+        raise Unsuited("the shapes of its operands differ")
     axis = axis_of(found, "dimension", rank=found.operands[0].aval.ndim)
     forest = Forest(to.bodies)
     results = forest.of(found.regions[0], to.constants())
     if len(results) != 1 or len(found.regions[0].arguments) != 2 * count:
-        raise Unsuited("by a function of other numbers of arguments or results")
+        raise Unsuited("its comparator does not have two arguments for each operand and one result")
     keys, is_down = sort_keys(results[0])
     order = [*dict.fromkeys(keys), *(k for k in range(count) if k not in keys)]
     xs = [found.operands[k] for k in order]
@@ -222,14 +232,16 @@ def _select_and_scatter(to: Translator, found: Operation, equations: list[Equati
     x, source, start = operands(found, 3)
     rank, (select, sums) = x.aval.ndim, found.regions if len(found.regions) == 2 else (None, None)
     if select is None or sums is None or merged(sums) != ["add"] or is_bool(x):
-        raise Unsuited("by another function than a sum")
+        raise Unsuited("its second region is not a sum, or its operands are bool")
     if source.aval.ndim != rank or not x.aval.dtype == source.aval.dtype == start.aval.dtype or start.aval.ndim:
-        raise Unsuited(f"of {x.aval} and {source.aval} from {start.aval}")
+        raise Unsuited(
+            f"its operand {x.aval}, its source {source.aval} and its initial value {start.aval} do not match"
+        )
     forest = Forest(to.bodies)
     (test,) = found_ if len(found_ := forest.of(select, to.constants())) == 1 else (None,)
     pair = tuple(forest.tree("argument", argument=k) for k in range(2))
     if test is None or test.parts != pair or test.name not in ("GE", "GT", "LE", "LT"):
-        raise Unsuited("by another order than that of the elements")
+        raise Unsuited("its first region does not compare two elements by GE, GT, LE or LT")
     params = {
         "select_prim": test.name.lower(),
         "window_dimensions": sizes(found, "window_dimensions", count=rank),
@@ -249,5 +261,5 @@ def _top_k(to: Translator, found: Operation, equations: list[Equation]) -> None:
     (x,) = operands(found, 1, 2)
     count = number(found, "k")
     if not x.aval.ndim or x.aval.shape[-1] is None or not 0 <= count <= x.aval.shape[-1]:
-        raise Unsuited(f"{count} of {x.aval}")
+        raise Unsuited(f"its k is {count}, which is not between 0 and the known last extent of {x.aval}")
     to.emit(Step("top_k", [x], {"k": count, "axis": x.aval.ndim - 1}), found, equations)

@@ -86,9 +86,9 @@ class Forest:
         for operation in region.operations:
             self._left -= 1
             if self._left < 0:
-                raise Unsuited(f"by a function of more than {_LARGEST} operations")
+                raise Unsuited(f"its region has more than {_LARGEST} operations")
             if operation.regions or len(operation.results) != 1:
-                raise Unsuited(f"by a function with {operation.name}")
+                raise Unsuited(f"its region contains {operation.name}, which is not supported there")
             known[id(operation.results[0])] = self._made(operation, known, constants)
         return [self._found(x, known, constants) for x in region.results]
 
@@ -98,13 +98,13 @@ class Forest:
             return self._constant(operation.attributes["value"])
         parts = [self._found(x, known, constants) for x in operation.operands]
         if len(parts) != _COUNTS.get(name, len(parts)):
-            raise Unsuited(f"by a function with {len(parts)} operands of {name}")
+            raise Unsuited(f"its region contains {name} with {len(parts)} operands instead of {_COUNTS[name]}")
         if name == "compare":
             name = comparison(operation)[0]
         if name == "func.call":
             inner = self._functions.get(str(operation.words[0] if operation.words else ""))
             if inner is None or len(inner.arguments) != len(parts) or len(inner.results) != 1:
-                raise Unsuited("by a function that calls another one")
+                raise Unsuited("its region calls a function that is unknown or has other arguments or results")
             return self._returned(inner, parts, constants)[0]
         return self.tree(name, *parts)
 
@@ -149,7 +149,7 @@ def sort_keys(tree: Tree) -> tuple[list[int], bool]:
             if key is not None:
                 return [*keys, key], is_down
             rest = _next(rest, name, keys)
-    raise Unsuited("by another order than that of its operands, upwards or downwards")
+    raise Unsuited("its comparator is not the ascending or descending order of its operands")
 
 
 def _next(tree: Tree, name: str, keys: list[int]) -> Tree | None:

@@ -35,14 +35,14 @@ def _broadcast(found: Operation) -> Step:
     shape = shape_of(found)
     places = axes(found, "dims", "broadcast_dimensions", rank=len(shape))
     if len(places) != x.aval.ndim:
-        raise Unsuited(f"its dims are {places} for a tensor of rank {x.aval.ndim}")
+        raise Unsuited(f"its dims {places} do not name one axis for each axis of its operand of rank {x.aval.ndim}")
     if any(n not in (1, None, shape[d]) and shape[d] is not None for n, d in zip(x.aval.shape, places, strict=True)):
-        raise Unsuited(f"extents {list(x.aval.shape)} become {list(shape)}")
+        raise Unsuited(f"extents {list(x.aval.shape)} cannot be broadcast to {list(shape)}")
     if any(n is None and shape[d] is not None for n, d in zip(x.aval.shape, places, strict=True)):
-        raise Unsuited(f"an extent that is not known becomes one of {list(shape)}")
+        raise Unsuited(f"its operand has an unknown extent (?), whose axis of the result {list(shape)} has a known one")
     late = _late_shape(found, "shape") if is_dynamic else None
     if not is_dynamic and None in shape:
-        raise Unsuited("to extents that are not known")
+        raise Unsuited("its result has unknown extents (?), which need dynamic_broadcast_in_dim")
     return Step("broadcast_in_dim", [x], {"shape": shape, "broadcast_dimensions": places}, extents, late)
 
 
@@ -51,7 +51,7 @@ def _reshape(found: Operation) -> Step:
     is_dynamic = found.name.startswith("stablehlo.dynamic")
     x, *extents = operands(found, 1 + is_dynamic)
     if not is_dynamic and None in shape_of(found):
-        raise Unsuited("to extents that are not known")
+        raise Unsuited("its result has unknown extents (?), which need dynamic_reshape")
     late = _late_shape(found, "new_sizes") if is_dynamic else None
     return Step("reshape", [x], {"new_sizes": shape_of(found), "dimensions": None}, extents, late)
 
@@ -76,7 +76,8 @@ def _concatenate(found: Operation) -> Step:
     axis = axis_of(found, "dim", "dimension", rank=len(shape_of(found)))
     others = [(*x.aval.shape[:axis], None, *x.aval.shape[axis + 1 :]) for x in found.operands]
     if not found.operands or not all(may_be(other, shape_of(found)) for other in others):
-        raise Unsuited(f"of {', '.join(str(x.aval) for x in found.operands)}")
+        shown = ", ".join(str(x.aval) for x in found.operands)
+        raise Unsuited(f"its operands {shown} do not match its result {found.results[0].aval}")
     return Step("concatenate", found.operands, {"dimension": axis})
 
 
@@ -86,7 +87,7 @@ def _iota(found: Operation) -> Step:
     extents = operands(found, int(is_dynamic))
     shape = shape_of(found)
     if not is_dynamic and None in shape:
-        raise Unsuited("of extents that are not known")
+        raise Unsuited("its result has unknown extents (?), which need dynamic_iota")
     params = {"shape": shape, "dimension": axis_of(found, "dim", "iota_dimension", rank=len(shape))}
     params["dtype"] = found.results[0].aval.dtype
     return Step("iota", [], params, extents, _late_shape(found, "shape") if is_dynamic else None)
@@ -98,15 +99,15 @@ def _slice(found: Operation) -> Step:
     if found.words:
         ranges = found.words[0]
         if not isinstance(ranges, list) or any(not 2 <= len(r) <= 3 for r in ranges):
-            raise Unsuited(f"elements {ranges!r:.40}")
+            raise Unsuited(f"its ranges are {ranges!r:.40}, not start:limit or start:limit:stride for each axis")
         parts = [[r[k] if len(r) > k else 1 for r in ranges] for k in range(3)]
     else:
         parts = [ints(found, key) for key in ("start_indices", "limit_indices", "strides")]
     if any(len(part) != x.aval.ndim for part in parts):
-        raise Unsuited(f"{len(parts[0])} ranges for a tensor of rank {x.aval.ndim}")
+        raise Unsuited(f"it has {len(parts[0])} ranges for an operand of rank {x.aval.ndim}")
     for n, start, stop, step in zip(x.aval.shape, *parts, strict=True):
         if step < 1 or not 0 <= start <= stop or (n is not None and stop > n):
-            raise Unsuited(f"elements {start}:{stop}:{step} of {n}")
+            raise Unsuited(f"its range {start}:{stop}:{step} does not fit an axis of extent {'?' if n is None else n}")
     return Step("slice", [x], dict(zip(("start_indices", "limit_indices", "strides"), parts, strict=True)))
 
 
@@ -116,9 +117,9 @@ def _real_dynamic_slice(found: Operation) -> Step:
 
     def late(starts: Sequence[Any], stops: Sequence[Any], steps: Sequence[Any]) -> dict[str, Any]:
         if not all(isinstance(n, int) and n > 0 for n in steps):
-            raise Unsuited("its strides are not known")
+            raise Unsuited("its strides are not constant positive integers")
         if any(len(part) != x.aval.ndim for part in (starts, stops, steps)):
-            raise Unsuited(f"{len(starts)} ranges for a tensor of rank {x.aval.ndim}")
+            raise Unsuited(f"it has {len(starts)} ranges for an operand of rank {x.aval.ndim}")
         return {"start_indices": starts, "limit_indices": stops, "strides": steps}
 
     return Step("slice", [x], {}, bounds, late)
@@ -131,11 +132,11 @@ def _pad(found: Operation) -> Step:
 
         def late(lows: Sequence[Any], highs: Sequence[Any], inners: Sequence[Any]) -> dict[str, Any]:
             if any(len(part) != x.aval.ndim for part in (lows, highs, inners)):
-                raise Unsuited(f"{len(lows)} widths for a tensor of rank {x.aval.ndim}")
+                raise Unsuited(f"it has {len(lows)} padding widths for an operand of rank {x.aval.ndim}")
             widths = list(zip(lows, highs, inners, strict=True))
             is_known = all(isinstance(n, int) for one in widths for n in one)
             if not is_known and any(not isinstance(inner, int) or inner != 0 for *_, inner in widths):
-                raise Unsuited("between elements, by symbolic widths")
+                raise Unsuited("it pads between elements, which needs padding widths that are constants")
             return {"padding_config": widths}
 
         return Step("pad", [x, value], {"padding_config": ()}, bounds, late)
@@ -143,10 +144,16 @@ def _pad(found: Operation) -> Step:
     keys = ("low", "high", "interior") if "low" in found.attributes else _WIDTHS
     widths = list(zip(*(ints(found, key, count=x.aval.ndim) for key in keys), strict=True))
     if value.aval.ndim or value.aval.dtype != x.aval.dtype:
-        raise Unsuited(f"of {x.aval} by {value.aval}")
+        raise Unsuited(f"its padding value {value.aval} is not a scalar of the dtype of {x.aval}")
     for n, wide, (low, high, inner) in zip(x.aval.shape, shape_of(found), widths, strict=True):
         if inner < 0 or any(abs(width) >= 1 << 60 for width in (low, high, inner)):
-            raise Unsuited(f"by {low}, {high} and {inner} between elements")
+            raise Unsuited(
+                f"its padding is {low} before, {high} after and {inner} between elements, which is out of range"
+            )
         if n is not None and wide is not None and n + max(n - 1, 0) * inner + low + high != wide:
-            raise Unsuited(f"of {n} elements by {low}, {high} and {inner} between elements to {wide}")
+            raise Unsuited(
+                f"an axis of {n} elements with padding {low} before, {high} after and {inner} between elements does "
+                "not "
+                f"have the {wide} elements of the result"
+            )
     return Step("pad", [x, value], {"padding_config": widths})

@@ -119,7 +119,7 @@ def sizes(found: Operation, *keys: str, count: int, default: int = 1) -> list[in
     """Positive integers, one per axis.   Raises: Unsuited"""
     value = ints(found, *keys, count=count, default=default)
     if any(not 1 <= n < 1 << 31 for n in value):
-        raise Unsuited(f"its attribute {keys[0]} is {value!r:.40}")
+        raise Unsuited(f"its attribute {keys[0]} is {value!r:.40}, not positive integers below 2**31")
     return value
 
 
@@ -148,7 +148,7 @@ def number(found: Operation, *keys: str, default: Any = None) -> Any:
 def in_rank(axis: int, rank: int) -> int:
     """Check an axis against the rank, and return it.   Raises: Unsuited"""
     if not 0 <= axis < rank:
-        raise Unsuited(f"it has axis {axis} of a tensor of rank {rank}")
+        raise Unsuited(f"it names axis {axis} of a tensor of rank {rank}")
     return axis
 
 
@@ -165,7 +165,7 @@ def axes(found: Operation, *keys: str, rank: int) -> list[int]:
 def different(numbers: list[int], what: str) -> list[int]:
     """Check that numbers are distinct.   Raises: Unsuited"""
     if len(set(numbers)) < len(numbers):
-        raise Unsuited(f"its attribute {what} has an axis twice")
+        raise Unsuited(f"its attribute {what} names an axis twice")
     return numbers
 
 
@@ -178,7 +178,9 @@ def shape_of(found: Operation) -> tuple[Any, ...]:
 def operands(found: Operation, count: int, results: int = 1) -> list[Value]:
     """The operands, if there are `count`.   Raises: Unsuited for another number of them, or of results"""
     if len(found.operands) != count or len(found.results) != results:
-        raise Unsuited(f"it has {len(found.operands)} operands and {len(found.results)} results")
+        raise Unsuited(
+            f"it has {len(found.operands)} operands and {len(found.results)} results, not {count} and {results}"
+        )
     return found.operands
 
 
@@ -195,7 +197,7 @@ def may_be(x: Sequence[Any], y: Sequence[Any]) -> bool:
 def known_or(known: Sequence[Any], given: Sequence[Extent]) -> list[Extent]:
     """The static extents of the text, else those given by an operand. Raises: Unsuited for a wrong number"""
     if len(known) != len(given):
-        raise Unsuited(f"{len(given)} extents for {len(known)} axes")
+        raise Unsuited(f"an operand holds {len(given)} extents for a result with {len(known)} axes")
     return [g if n is None else n for n, g in zip(known, given, strict=True)]
 
 

@@ -102,7 +102,7 @@ class Text:
         """Enter a bracket.   Raises: DamagedText for brackets nested too deeply"""
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise DamagedText(f"{self.file}:{self.line}: more than {_DEEPEST} brackets inside of each other")
+            raise DamagedText(f"{self.file}:{self.line}: brackets are nested more than {_DEEPEST} deep")
 
     def flatter(self) -> None:
         """Leave the bracket that `deeper` entered."""

@@ -87,7 +87,7 @@ class Translator(Importer):
         if name in self._open:
             raise GraphValueError(f"{place}: the function @{name} calls itself")
         if len(self._open) >= _DEEPEST:
-            raise GraphValueError(f"{place}: more than {_DEEPEST} functions call each other")
+            raise GraphValueError(f"{place}: calls of functions are nested more than {_DEEPEST} deep")
         self._open.append(name)
         program = self._program(found.body, found)
         self._open.pop()
@@ -104,7 +104,9 @@ class Translator(Importer):
         size = self._sizes[id(program)] = len(equations) + sum(self._sizes.get(id(one), 1) for one in inner)
         if size > _MOST:
             what = f"@{function.name}" if function is not None else "a region"
-            raise UnsupportedError(f"{self._file}: {what} has more than {_MOST} operations with all that it calls")
+            raise UnsupportedError(
+                f"{self._file}: {what} has more than {_MOST} operations, including those of the functions that it calls"
+            )
         return program
 
     def region(self, region: Region) -> tuple[Program, list[Value]]:
@@ -150,7 +152,7 @@ class Translator(Importer):
             try:
                 dtype_of(x.aval)
             except UnsupportedError:
-                raise Unsuited(f"of dtype {x.aval.dtype}") from None
+                raise Unsuited(f"its result has dtype {x.aval.dtype}, which aotensor does not have") from None
         if found.name == "stablehlo.constant":
             self._constant(found, equations)
         elif found.name in TABLE:
@@ -163,7 +165,7 @@ class Translator(Importer):
     def _constant(self, found: Operation, equations: list[Equation]) -> None:
         (x,), value = found.results, found.attributes["value"]
         if value is None:
-            raise Unsuited(f"of {x.aval}")
+            raise Unsuited(f"its type {x.aval} has unknown extents")
         if not isinstance(value, Splat):
             self.same(x, Literal(x.aval, val=value))
             return
@@ -189,7 +191,7 @@ class Translator(Importer):
         body = self._module.functions[str(name)].body
         given = [x.aval for x in found.operands], [x.aval for x in found.results]
         if given != ([x.aval for x in body.arguments], [x.aval for x in body.results]):
-            raise Unsuited(f"@{name} has arguments or results of other types")
+            raise Unsuited(f"its operands or results have other types than those of the function @{name}")
         self.emit(Step("jit", found.operands, {"jaxpr": program}), found, equations)
 
 

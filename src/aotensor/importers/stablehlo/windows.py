@@ -52,23 +52,25 @@ def _dynamic_update(found: Operation) -> Step:
 def _check_window(x: Value, lengths: Sequence[Any], starts: Sequence[Value]) -> None:
     """Check a window and its starts.   Raises: Unsuited if it is too large, or if starts are not integers"""
     if len(lengths) != x.aval.ndim or any(s.aval.ndim or str(s.aval.dtype)[0] not in "iu" for s in starts):
-        raise Unsuited(f"a window of {list(lengths)} in {x.aval}")
+        raise Unsuited(
+            f"a window of extents {list(lengths)} has another rank than {x.aval}, or a start is not an integer"
+        )
     if any(n is not None and m is not None and not 0 <= m <= n for n, m in zip(x.aval.shape, lengths, strict=True)):
-        raise Unsuited(f"a window of {list(lengths)} in {x.aval}")
+        raise Unsuited(f"a window of extents {list(lengths)} does not fit into {x.aval}")
 
 
 def _numbers(record: Mapping[str, Any], key: str, rank: int) -> list[int]:
     """The axes of a record, which must be distinct; none if they are left out.   Raises: Unsuited"""
     value = record.get(key, [])
     if not isinstance(value, list) or not all(type(n) is int for n in value):
-        raise Unsuited(f"its {key} are {value!r:.40}")
+        raise Unsuited(f"its {key} are {value!r:.40}, not a list of axes")
     return different([in_rank(n, rank) for n in value], key)
 
 
 def _record(found: Operation, key: str) -> Mapping[str, Any]:
     value = attribute(found, key)
     if not isinstance(value, dict):
-        raise Unsuited(f"its {key} are {value!r:.40}")
+        raise Unsuited(f"its {key} are {value!r:.40}, not a record of axes")
     return value
 
 
@@ -77,16 +79,16 @@ def _with_vectors_last(starts: Value, record: Mapping[str, Any], found: Operatio
     shape, rank = starts.aval.shape, starts.aval.ndim
     place = record.get("index_vector_dim", 0)
     if type(place) is not int or not 0 <= place <= rank:
-        raise Unsuited(f"its index_vector_dim is {place!r:.40} of positions of rank {rank}")
+        raise Unsuited(f"its index_vector_dim is {place!r:.40}, not an axis of its indices or their rank, {rank}")
     if str(starts.aval.dtype)[0] not in "iu" or None in shape[place:]:
-        raise Unsuited(f"its positions are {starts.aval}")
+        raise Unsuited(f"its indices {starts.aval} are not integers with known extents from axis {place} on")
     if place == rank - 1:
         return starts, [], place
     if place == rank:
         made = Value(aval_of((*shape, 1), starts.aval.dtype))
         places = {"shape": made.aval.shape, "broadcast_dimensions": list(range(rank))}
         if None in shape:
-            raise Unsuited(f"its positions are {starts.aval}")
+            raise Unsuited(f"its indices {starts.aval} have unknown extents (?)")
         return made, [equation(Step("broadcast_in_dim", [starts], places), [made], found)], place
     order = [*(d for d in range(rank) if d != place), place]
     made = Value(aval_of([shape[d] for d in order], starts.aval.dtype))
@@ -97,7 +99,7 @@ def _batches(record: Mapping[str, Any], keys: tuple[str, str], ranks: tuple[int,
     """Batching axes of the operand and of the positions, in pairs."""
     first, second = (_numbers(record, key, rank) for key, rank in zip(keys, ranks, strict=True))
     if len(first) != len(second) or place in second:
-        raise Unsuited(f"its {keys[1]} are {second}")
+        raise Unsuited(f"its {keys[1]} {second} do not match its {keys[0]} {first} and its index_vector_dim {place}")
     return first, [d - (d > place) for d in second]
 
 
@@ -129,7 +131,10 @@ def gather(found: Operation, late: Any = None) -> tuple[list[Equation], Step]:
             not isinstance(m, int) or n is None or 0 <= m <= n for n, m in zip(x.aval.shape, lengths, strict=True)
         )
         if not is_right or not fits or any(lengths[d] != 1 for d in dropped):
-            raise Unsuited(f"windows of {lengths!r:.40} of {x.aval} at {starts.aval}")
+            raise Unsuited(
+                f"its slice_sizes {lengths!r:.40}, its operand {x.aval} and its indices {starts.aval} do not match its "
+                "dimension_numbers"
+            )
         return {"slice_sizes": lengths}
 
     params: dict[str, Any] = {"dimension_numbers": dims, "mode": "clip", "fill_value": None}
@@ -171,16 +176,19 @@ def scatter(found: Operation) -> tuple[list[Equation], Step]:
     kept = [d for d in range(rank) if d not in dropped]
     pairs_ = zip(kept, dims.update_window_dims, strict=False)
     if not is_right or any(_is_larger(updates.aval.shape[p], x.aval.shape[d]) for d, p in pairs_):
-        raise Unsuited(f"windows of {updates.aval} in {x.aval} at {starts.aval}")
+        raise Unsuited(
+            f"its updates {updates.aval}, its operand {x.aval} and its indices {starts.aval} do not match its "
+            "scatter_dimension_numbers"
+        )
     if len(found.regions) != 1 or (names := merged(found.regions[0])) is None:
-        raise Unsuited("by a function other than a sum, product, maximum, minimum or the update itself")
+        raise Unsuited("its region is not a sum, difference, product, maximum, minimum or the update itself")
     name = names[0]
     if x.aval.dtype == bool:
         name = _LOGICAL.get(name, name)
     elif name in ("or", "and"):
-        raise Unsuited(f"by {name} of integers")
+        raise Unsuited(f"its region computes {name} of integers, which is supported for bool only")
     if name not in _UPDATES:
-        raise Unsuited(f"by {name}")
+        raise Unsuited(f"its region computes {name}, which is not supported")
     params = {
         "dimension_numbers": dims, "mode": "fill_or_drop",
         "unique_indices": bool(number(found, "unique_indices", default=False)),
@@ -204,11 +212,11 @@ def _convolution(found: Operation) -> Step:
         specs = _written_in(specs)
     window = found.attributes.get("window", found.attributes)
     if not isinstance(specs, list) or len(specs) != 3 or not isinstance(window, dict):
-        raise Unsuited(f"its dimensions are {specs!r:.60}")
+        raise Unsuited(f"its dimension_numbers {specs!r:.60} or its window cannot be read")
     rank = len(shape_of(found))
     orders = [_order(spec, letters, rank) for spec, letters in zip(specs, ("bf", "oi", "bf"), strict=True)]
     if (x.aval.ndim, w.aval.ndim) != (rank, rank):
-        raise Unsuited(f"of {x.aval} and {w.aval}")
+        raise Unsuited(f"its operands {x.aval} and {w.aval} do not have the rank of its result, {rank}")
     shown = Operation(found.name, found.line, attributes=window)
     params = {
         "dimension_numbers": orders,
@@ -221,18 +229,18 @@ def _convolution(found: Operation) -> Step:
     }
     turned = window.get("reverse", window.get("window_reversal", []))
     if np.any(turned):
-        raise Unsuited("with windows that are reversed")
+        raise Unsuited("its windows are reversed, which is not supported")
     if not is_dynamic:
         _check_convolution(found, x, w, params)
 
     def late(given: Sequence[Any]) -> dict[str, Any]:
         """The padding given by an operand, two numbers per axis."""
         if len(given) != 2 * (rank - 2):
-            raise Unsuited(f"{len(given)} widths for {rank - 2} axes")
+            raise Unsuited(f"it has {len(given)} padding widths for {rank - 2} spatial axes, not 2 for each")
         params["padding"] = list(zip(given[::2], given[1::2], strict=True))
         _check_convolution(found, x, w, params)
         if any(n != 1 for n in params["lhs_dilation"]) and not all(isinstance(n, int) for n in given):
-            raise Unsuited("between elements, by symbolic widths")
+            raise Unsuited("it pads between elements, which needs padding widths that are constants")
         return {"padding": params["padding"]}
 
     return Step("conv_general_dilated", [x, w], params, widths, late if is_dynamic else None)
@@ -243,14 +251,14 @@ def _written_in(text: str) -> Any:
     try:
         return read_attribute(Text(text.partition("<")[2].rstrip(">"), ""))
     except DamagedText:
-        raise Unsuited(f"its dimensions are {text!r:.60}") from None
+        raise Unsuited(f"its dimension_numbers {text!r:.60} cannot be read") from None
 
 
 def _order(spec: Any, letters: str, rank: int) -> list[int]:
     """The positions of the axes of two letters, then of 0, 1, …   Raises: Unsuited"""
     wanted = [*letters, *range(rank - 2)]
     if not isinstance(spec, list) or rank < 2 or sorted(map(str, spec)) != sorted(map(str, wanted)):
-        raise Unsuited(f"its dimensions are {spec!r:.40}")
+        raise Unsuited(f"its dimension_numbers contain {spec!r:.40}, not an order of {wanted}")
     return [spec.index(name) for name in wanted]
 
 
@@ -259,20 +267,27 @@ def _check_convolution(found: Operation, x: Value, w: Value, params: Mapping[str
     of_x, of_w, of_y = params["dimension_numbers"]
     groups, batches = params["feature_group_count"], params["batch_group_count"]
     if groups < 1 or batches < 1 or (groups > 1 and batches > 1):
-        raise Unsuited(f"with {groups} groups of features and {batches} of batches")
+        raise Unsuited(
+            f"its feature_group_count is {groups} and its batch_group_count {batches}; both must be positive, and one "
+            "of "
+            "them must be 1"
+        )
     if None in w.aval.shape or x.aval.shape[of_x[1]] is None:
-        raise Unsuited(f"of {x.aval} and {w.aval}")
+        raise Unsuited(f"an extent of its filters {w.aval} or the number of channels of {x.aval} is unknown (?)")
     outputs, inputs = (w.aval.shape[d] for d in of_w[:2])
     batch = x.aval.shape[of_x[0]]
     if inputs * groups != x.aval.shape[of_x[1]] or outputs % (groups * batches) or (batch or 0) % batches:
-        raise Unsuited(f"of {x.aval} and {w.aval} in {groups * batches} groups")
+        raise Unsuited(f"{x.aval} and {w.aval} cannot be divided into {groups * batches} groups")
     for k in range(len(of_x) - 2):
         n, size, made = (v.aval.shape[o[2 + k]] for v, o in ((x, of_x), (w, of_w), (found.results[0], of_y)))
         (low, high), step = params["padding"][k], params["window_strides"][k]
         if n is not None and made is not None and isinstance(low, int) and isinstance(high, int):
             wide = _spread(n, params["lhs_dilation"][k]) + low + high - _spread(size, params["rhs_dilation"][k])
             if made != (wide // step + 1 if wide >= 0 else 0):
-                raise Unsuited(f"of {x.aval} and {w.aval} to {found.results[0].aval}")
+                raise Unsuited(
+                    f"the result {found.results[0].aval} does not have the extents of a convolution of {x.aval} and "
+                    f"{w.aval} with this padding, stride and dilation"
+                )
 
 
 def _spread(count: int, step: int) -> int:
@@ -312,7 +327,7 @@ def reduce_window(found: Operation, functions: Mapping[str, Region]) -> tuple[st
     if name not in _RUNNING or x.aval.dtype == bool:
         return None
     if start.aval != aval_of((), x.aval.dtype):
-        raise Unsuited(f"of {x.aval} from {start.aval}")
+        raise Unsuited(f"its initial value {start.aval} is not a scalar of the dtype of {x.aval}")
     if (running := _running(x, params)) is not None:
         axis, is_reversed = running
         return name, Step(_RUNNING[name], [x], {"axis": axis, "reverse": is_reversed})

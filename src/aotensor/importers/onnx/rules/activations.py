@@ -102,7 +102,7 @@ def gelu(node: Node, x: Any) -> Any:
         inner = scalar(sqrt(2 / pi), x) * (x + scalar(0.044715, x) * x * x * x)
         return half * x * (one + at.tanh(inner))
     if node["approximate"] != "none":
-        raise Unsuited(f"its approximation is {node['approximate']!r}")
+        raise Unsuited(f"its attribute approximate is {node['approximate']!r}, which is not supported")
     return half * x * (one + at.erf(x / scalar(sqrt(2), x)))
 
 
@@ -150,7 +150,7 @@ def _along(node: Node, x: Any, compute: Callable[..., Any]) -> Any:
 def dropout(node: Node, x: Any, ratio: Any = None, training: Any = None) -> Any:
     """x and a mask of True: dropout in inference"""
     if training is not None and bool(node.static(2)) and not (ratio is not None and float(node.static(1) or 0) == 0):
-        raise Unsuited("it is in training mode, where it draws random numbers")
+        raise Unsuited("it is in training mode, which draws random numbers")
     return [x, at.ones_like(x, dtype="bool" if node.since >= 10 else x.type.dtype)]
 
 
@@ -187,5 +187,5 @@ def _likelihood(node: Node, logs: Any, target: Any, weight: Any) -> Any:
     if node["reduction"] == "sum":
         return at.sum(loss)
     if node["reduction"] != "mean":
-        raise Unsuited(f"its reduction is {node['reduction']!r}")
+        raise Unsuited(f"its reduction is {node['reduction']!r}, which is not supported")
     return at.mean(loss) if weight is None and is_kept is None else at.sum(loss) / at.sum(share)

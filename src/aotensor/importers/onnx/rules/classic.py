@@ -26,13 +26,15 @@ def transformed(scores: Any, how: str) -> Any:
         return at.sigmoid(scores)
     if how == "SOFTMAX":
         return at.softmax(scores, axis=-1)
-    raise Unsuited(f"its post_transform is {how!r}")
+    raise Unsuited(f"its post_transform is {how!r}, not NONE, LOGISTIC or SOFTMAX")
 
 
 def _linear(x: Any, coefficients: list[float], intercepts: list[float] | None, rows: int) -> Any:
     """x·Wᵀ + b of a matrix or one row.   coefficients: (rows, features), flat"""
     if rows < 1 or not coefficients or len(coefficients) % rows:
-        raise GraphValueError(f"{len(coefficients)} coefficients for {rows} targets")
+        raise GraphValueError(
+            f"its number of coefficients, {len(coefficients)}, is not a multiple of its {rows} targets"
+        )
     matrix = at.cast(x, "float32")
     matrix = at.reshape(matrix, [1, -1]) if matrix.type.ndim == 1 else matrix
     found = at.dot(matrix, _floats(coefficients).reshape((rows, -1)).T)
@@ -43,7 +45,7 @@ def _linear(x: Any, coefficients: list[float], intercepts: list[float] | None, r
 def linear_regressor(node: Node, x: Any) -> Any:
     """x·Wᵀ + b"""
     if not node["coefficients"]:
-        raise GraphValueError("it has no coefficients")
+        raise GraphValueError("its attribute coefficients is missing")
     found = _linear(x, node["coefficients"], node["intercepts"], node["targets"])
     return transformed(found, node["post_transform"])
 
@@ -58,14 +60,14 @@ def linear_classifier(node: Node, x: Any) -> Any:
     scores = _linear(x, node["coefficients"], node["intercepts"], rows)
     if rows == 1 and len(labels) == 2:
         if node["post_transform"] not in ("NONE", "LOGISTIC"):
-            raise Unsuited(f"its post_transform is {node['post_transform']!r}, of one score")
+            raise Unsuited(f"its post_transform is {node['post_transform']!r}, which is not supported for one score")
         is_second = at.gt(scores[:, 0], scalar(0, scores))
         y = transformed(scores, node["post_transform"])
         other = scalar(1, y) - y if node["post_transform"] == "LOGISTIC" else -y
         label = at.switch(is_second, at.constant(labels[1], dtype="int64"), at.constant(labels[0], dtype="int64"))
         return [label, at.concatenate([other, y], axis=1)]
     if rows != len(labels):
-        raise GraphValueError(f"{rows} rows of coefficients for {len(labels)} labels")
+        raise GraphValueError(f"it has {rows} rows of coefficients for {len(labels)} labels")
     label = at.take(at.constant(np.array(labels, "int64")), at.argmax(scores, axis=1))
     return [label, transformed(scores, node["post_transform"])]
 
@@ -85,7 +87,7 @@ def normalizer(node: Node, x: Any) -> Any:
     y = at.cast(x, "float32")
     order = {"MAX": np.inf, "L1": 1, "L2": 2}.get(node["norm"])
     if order is None:
-        raise Unsuited(f"its norm is {node['norm']!r}")
+        raise Unsuited(f"its norm is {node['norm']!r}, not MAX, L1 or L2")
     norm = at.max(y, axis=-1, keepdims=True) if order == np.inf else at.norm(y, ord=order, axis=-1, keepdims=True)
     return y / at.switch(at.eq(norm, scalar(0, y)), scalar(1, y), norm)
 
@@ -108,7 +110,7 @@ def imputer(node: Node, x: Any) -> Any:
         values, replaced = node["imputed_value_int64s"], node["replaced_value_int64"]
         is_missing = at.eq(x, at.constant(replaced, dtype=x.type.dtype))
     if not values:
-        raise GraphValueError("it has no values to put in")
+        raise GraphValueError("its imputed values are missing")
     return at.switch(is_missing, at.constant(np.array(values, x.type.dtype)), x)
 
 

@@ -43,13 +43,14 @@ def branches(node: Node, scope: Any, condition: Any) -> Any:
             fits = at.invert(flag) if name == "then_branch" else flag
             return _checked(node, node.walk.subgraph(node[other], [], scope), fits, f"{name}: {error.diagnostic.title}")
     if len(sides[0]) != len(sides[1]):
-        raise GraphValueError(f"then_branch gives {len(sides[0])} tensors, else_branch {len(sides[1])}")
+        raise GraphValueError(f"its then_branch returns {len(sides[0])} tensors, and its else_branch {len(sides[1])}")
     wanted = [k for k in range(len(sides[0])) if node.wants(k)]
     for x, y, name in ((sides[0][k], sides[1][k], node.outputs[k]) for k in wanted):
         if x.type.dtype != y.type.dtype or x.type.ndim != y.type.ndim:
             raise Unsuited(
-                f"its output {name!r} is {x.type} by then_branch and {y.type} by else_branch, and ranks and dtypes "
-                "must agree unless the condition is known when the model is read, as of extents that are fixed"
+                f"its output {name!r} has type {x.type} in then_branch and {y.type} in else_branch; ranks and dtypes "
+                "must agree "
+                "unless the condition is known when the model is read: fixed extents may make it known"
             )
     then, otherwise = ([side[k] for k in wanted] for side in sides)
     found = iter(aot.ifelse(at.reshape(condition, ()), then, otherwise))
@@ -72,7 +73,7 @@ def loop(node: Node, scope: Any, count: Any, condition: Any, *initial: Any) -> A
     """
     body = node["body"]
     if None in initial:
-        raise GraphValueError("a state is left out")
+        raise GraphValueError("an initial state is missing")
     states = [at.tensor_copy(x) for x in initial]
     names = [item.name for item in body.input[2:]]
     collected = len(body.output) - 1 - len(states)
@@ -91,7 +92,7 @@ def loop(node: Node, scope: Any, count: Any, condition: Any, *initial: Any) -> A
 
     if _keeps_condition(body):
         if count is None:
-            raise Unsuited("it has neither a number of steps nor a condition that its body changes")
+            raise Unsuited("it never ends: it has no number of steps, and its body does not change the condition")
         steps = _unless(condition, limit)
         if isinstance(steps, int) and steps <= _UNROLLED and (found := _unrolled(node, scope, states, steps)):
             return found
@@ -126,7 +127,7 @@ def _check_types(outputs: Sequence[Any], states: Sequence[Any], names: Sequence[
     """Check the states after a step. Raises: Unsuited for a state whose rank or dtype changes"""
     for x, state, name in zip(outputs, states, names, strict=False):
         if x.type.dtype != state.type.dtype or x.type.ndim != state.type.ndim:
-            raise Unsuited(f"its state {name!r} of type {state.type} becomes {x.type} in a step of body")
+            raise Unsuited(f"its state {name!r} has type {state.type} before a step of body, and {x.type} after it")
 
 
 def _limit(node: Node, count: Any) -> Any:
@@ -154,7 +155,7 @@ def scan(node: Node, scope: Any, *inputs: Any) -> Any:
         return _scan_of_batches(node, scope, *inputs)
     body, number = node["body"], node["num_scan_inputs"]
     if not 1 <= number <= len(inputs) or None in inputs:
-        raise GraphValueError(f"{number} sequences among {len(inputs)} inputs, or one of them left out")
+        raise GraphValueError(f"its num_scan_inputs is {number} for {len(inputs)} inputs, or an input is missing")
     cut = len(inputs) - number
     states, sequences = [at.tensor_copy(x) for x in inputs[:cut]], list(inputs[cut:])
     names = [item.name for item in body.input[:cut]]
@@ -163,7 +164,7 @@ def scan(node: Node, scope: Any, *inputs: Any) -> Any:
     back_in = node["scan_input_directions"] or [0] * number
     back_out = node["scan_output_directions"] or [0] * collected
     if len(axes_in) != number or len(back_in) != number:
-        raise Unsuited(f"it has {number} sequences with {len(axes_in)} axes and {len(back_in)} directions")
+        raise Unsuited(f"it has {number} sequences, but {len(axes_in)} axes and {len(back_in)} directions for them")
     turned = []
     for x, axis, is_back in zip(sequences, axes_in, back_in, strict=True):
         y = at.moveaxis(x, node.checked_axis(axis, x.type.ndim), 0)
@@ -187,12 +188,12 @@ def _scan_of_batches(node: Node, scope: Any, lengths: Any, *inputs: Any) -> Any:
     body, number = node["body"], node["num_scan_inputs"]
     cut = len(inputs) - number
     if cut < 0 or number < 1 or None in inputs:
-        raise GraphValueError(f"{number} sequences among {len(inputs)} inputs, or one of them left out")
+        raise GraphValueError(f"its num_scan_inputs is {number} for {len(inputs)} inputs, or an input is missing")
     is_back = [bool(k) for k in node["directions"] or [0] * number]
     if len(is_back) != number:
-        raise Unsuited(f"it has {number} sequences with {len(is_back)} directions")
+        raise Unsuited(f"it has {number} sequences, but {len(is_back)} directions for them")
     if lengths is not None and any(is_back):
-        raise Unsuited("sequences with lengths of their own are read backwards")
+        raise Unsuited("it reads sequences with sequence_lens backwards, which is not supported")
     names = [item.name for item in body.input[:cut]]
     steps = node.extent(inputs[cut], 1)
 
@@ -223,8 +224,9 @@ def _fitting(outputs: list[Any], states: list[Any], names: Sequence[str]) -> lis
         pairs = zip(x.type.shape, state.type.shape, strict=False)
         if any(isinstance(n, int) and isinstance(m, int) and n != m for n, m in pairs):
             raise Unsuited(
-                f"its state {name!r} of type {state.type} becomes {x.type} in a step of body, which is possible in at "
-                f"most {_UNROLLED} steps of a Loop, if their number is known when the model is read"
+                f"its state {name!r} has type {state.type} before a step of body, and {x.type} after it; extents may "
+                "change "
+                f"only in a Loop of at most {_UNROLLED} steps, whose number is known when the model is read"
             )
     return [at.tensor_copy(x) for x in outputs]
 

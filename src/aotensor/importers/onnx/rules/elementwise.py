@@ -67,7 +67,7 @@ def power(node: Node, x: Any, y: Any) -> Any:
 def shift(node: Node, x: Any, y: Any) -> Any:
     """Shift left or right by y bits; if all bits are shifted out: 0, or -1 for a negative x shifted right."""
     if node["direction"] not in ("LEFT", "RIGHT"):
-        raise Unsuited(f"its direction is {node['direction']!r}")
+        raise Unsuited(f"its direction is {node['direction']!r}, which is not supported")
     return at.left_shift(x, y) if node["direction"] == "LEFT" else at.right_shift(x, y)
 
 

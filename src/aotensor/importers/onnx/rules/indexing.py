@@ -34,7 +34,10 @@ def gather_nd(node: Node, x: Any, indices: Any) -> Any:
     """Slices at the positions in the last axis of `indices`, after batch axes that both share"""
     batch = node["batch_dims"]
     if not 0 <= batch < min(x.type.ndim, indices.type.ndim):
-        raise GraphValueError(f"{batch} batch dims of tensors of rank {x.type.ndim} and {indices.type.ndim}")
+        raise GraphValueError(
+            f"its batch_dims is {batch}, which is out of range for tensors of rank {x.type.ndim} and "
+            f"{indices.type.ndim}"
+        )
     rank = indices.type.ndim - 1
     shared = [_grid(node.extent(indices, i), i, rank) for i in range(batch)]
     return x[(*shared, *_columns(node, x, indices, batch))]
@@ -59,7 +62,7 @@ def _scattered(node: Node, x: Any, places: tuple[Any, ...], updates: Any) -> Any
     if reduction == "add":
         return at.inc_subtensor(x[places], updates)
     if reduction not in _COMBINED:
-        raise GraphValueError(f"attribute reduction is {reduction!r}, not none, add, {', '.join(_COMBINED)}")
+        raise GraphValueError(f"its reduction is {reduction!r}, not none, add, {', '.join(_COMBINED)}")
     wholes = [node.extent(x, axis) for axis in range(len(places))]
     return updated(_COMBINED[reduction], x, places, wholes, updates)
 
@@ -84,9 +87,9 @@ def _columns(node: Node, x: Any, indices: Any, batch: int) -> list[Any]:
     """
     count = node.extent(indices, indices.type.ndim - 1)
     if not isinstance(count, int):
-        raise Unsuited("the last extent of its indices is not known when the model is read")
+        raise Unsuited("the last extent of its indices must be known when the model is read")
     if not 1 <= count <= x.type.ndim - batch:
-        raise GraphValueError(f"{count} positions for a tensor of rank {x.type.ndim - batch}")
+        raise GraphValueError(f"its indices have {count} components for {x.type.ndim - batch} axes")
     wide = at.cast(indices, "int64")
     return [wide[..., i] for i in range(count)]
 

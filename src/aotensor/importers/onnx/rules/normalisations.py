@@ -53,7 +53,7 @@ def batch_normalization(node: Node, x: Any, scale: Any, bias: Any, mean: Any, va
     rank = x.type.ndim
     wide = widened(x)
     if node["spatial"] == 0:
-        raise Unsuited("its attribute spatial is 0: mean and variance of each element")
+        raise Unsuited("its attribute spatial is 0, which is not supported")
     is_training = any(map(node.wants, range(1, 5))) if node.since < 14 else bool(node["training_mode"])
     if not is_training:
         variance = widened(variance)
@@ -91,7 +91,7 @@ def group_normalization(node: Node, x: Any, scale: Any, bias: Any) -> Any:
     """Normalise groups of channels of each instance; scale and bias are per channel, before opset 21 per group"""
     groups, channels = node["num_groups"], node.extent(x, 1)
     if not isinstance(channels, int) or groups < 1 or channels % groups:
-        raise Unsuited(f"{groups} groups of {channels} channels")
+        raise Unsuited(f"its number of channels must be known and a multiple of its {groups} groups")
     rest = node.shape(x)[2:]
     grouped = at.reshape(x, [node.extent(x, 0), groups, channels // groups, *rest])
     y = _normalised(grouped, tuple(range(2, x.type.ndim + 1)), node["epsilon"])[0]
@@ -118,7 +118,7 @@ def lp_normalization(node: Node, x: Any) -> Any:
     """x divided by its 1- or 2-norm along an axis; 0 where the norm is 0"""
     axis = node.axis(x.type.ndim)
     if node["p"] not in (1, 2):
-        raise Unsuited(f"its p is {node['p']}")
+        raise Unsuited(f"its p is {node['p']}, not 1 or 2")
     wide = widened(x)
     norm = at.norm(wide, ord=node["p"], axis=axis, keepdims=True)
     return at.cast(wide / at.switch(at.eq(norm, scalar(0, wide)), scalar(1, wide), norm), x.type.dtype)
@@ -129,7 +129,7 @@ def local_response(node: Node, x: Any) -> Any:
     """x / (bias + alpha / size · Σ x²)^beta, with the sum over `size` neighbouring channels"""
     size = node["size"]
     if size < 1:
-        raise Unsuited(f"its size is {size}")
+        raise Unsuited(f"its size is {size}, not a positive number")
     before = (size - 1) // 2
     widths = [(0, 0)] * x.type.ndim
     widths[1] = (before, size - 1 - before)

@@ -50,7 +50,7 @@ def _axes(node: Node, x: Any) -> list[_Axis]:
     """The movement of windows along each axis. Raises: GraphValueError for windows larger than the padded tensor"""
     rank = int(x.type.ndim) - 2
     if rank < 1:
-        raise GraphValueError(f"a tensor of rank {x.type.ndim} has no axes behind batch and channel")
+        raise GraphValueError(f"its operand has rank {x.type.ndim}, so it has no axes after batch and channel")
     sizes, strides, dilations = (numbers(node, name, rank, 1) for name in ("kernel_shape", "strides", "dilations"))
     spans = [(n - 1) * d + 1 for n, d in zip(sizes, dilations, strict=True)]
     is_ceil = bool(node["ceil_mode"]) and (node["auto_pad"] or "NOTSET") == "NOTSET"
@@ -59,7 +59,10 @@ def _axes(node: Node, x: Any) -> list[_Axis]:
         extent, stride = node.extent(x, k + 2), strides[k]
         count = _count(extent, before, extent + (before + after - spans[k]), stride, is_ceil)
         if isinstance(count, int) and count < 1:
-            raise GraphValueError(f"a window of {spans[k]} is larger than the {extent} + {before + after} of its axis")
+            raise GraphValueError(
+                f"its window of {spans[k]} elements is larger than its axis of {extent} elements and {before + after} "
+                "pads"
+            )
         extra = stride - 1 if is_ceil else 0
         found.append(_Axis(extent, sizes[k], stride, dilations[k], before, after, count, extra))
     return found
@@ -150,10 +153,12 @@ def max_unpool(node: Node, x: Any, places: Any, shape: Any = None) -> Any:
         return found
     wanted = node.entries(2)
     if len(wanted) != rank + 2:
-        raise GraphValueError(f"output_shape has {len(wanted)} extents for a tensor of rank {rank + 2}")
+        raise GraphValueError(f"its output_shape has {len(wanted)} extents for a tensor of rank {rank + 2}")
     for axis, (extent, other) in enumerate(zip(wanted, extents, strict=True)):
         if isinstance(extent, int) and isinstance(other, int) and extent < other:
-            raise GraphValueError(f"output_shape has {extent} along axis {axis}, where the windows need {other}")
+            raise GraphValueError(
+                f"its output_shape has extent {extent} along axis {axis}, and its windows need at least {other}"
+            )
     return at.pad(found, [(0, extent - other) for extent, other in zip(wanted, extents, strict=True)], mode="constant")
 
 
@@ -176,7 +181,7 @@ def norm_pool(node: Node, x: Any) -> Any:
     """(Σ |x|^p)^(1/p) of each window"""
     axes, power = _axes(node, x), int(node["p"])
     if power < 1:
-        raise GraphValueError(f"attribute p is {power}, not a number from 1 on")
+        raise GraphValueError(f"its p is {power}, not a positive number")
     wide = _padded(widened(x), axes, 0)
     counts = _counts(axes)
     elements = [wide[index] for index in window_slices(wide.type.ndim, _params(axes), counts, list(counts))]

@@ -74,7 +74,7 @@ def quantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
     _check_blocks(node)
     dtype = "uint8" if zero is None else zero.type.dtype
     if node["output_dtype"] or dtype not in ("uint8", "int8", "uint16", "int16") or x.type.dtype != scale.type.dtype:
-        raise Unsuited(f"it quantizes {x.type.dtype} to {dtype}")
+        raise Unsuited(f"it quantizes {x.type.dtype} to {dtype}, which is not supported")
     rounded = at.round_half_to_even(x / _along(node, scale, x))
     return _cut_off(rounded, dtype, None if zero is None else _along(node, zero, x))
 
@@ -119,7 +119,7 @@ def _cut_off(rounded: Any, dtype: str, zero: Any) -> Any:
 
 def _check_blocks(node: Node) -> None:
     if node["block_size"]:
-        raise Unsuited("it quantizes by blocks")
+        raise Unsuited("it quantizes in blocks (block_size), which is not supported")
 
 
 def _along(node: Node, values: Any, x: Any) -> Any:
@@ -127,5 +127,5 @@ def _along(node: Node, values: Any, x: Any) -> Any:
     if values.type.ndim == 0 or (values.type.ndim == 1 and values.type.shape[0] == 1):
         return at.reshape(values, ())
     if values.type.ndim > 1:
-        raise Unsuited("its scale is not a scalar or vector")
+        raise Unsuited("its scale is neither a scalar nor a vector")
     return at.reshape(values, [-1, *[1] * (x.type.ndim - 1 - node.axis(x.type.ndim))])

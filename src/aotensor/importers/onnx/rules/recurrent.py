@@ -35,21 +35,21 @@ class _Cell:
         if node["layout"]:
             self.x = at.swapaxes(self.x, 0, 1)
         if (self.x.type.ndim, self.w.type.ndim, self.r.type.ndim) != (3, 3, 3):
-            raise GraphValueError("X, W and R are tensors of rank 3")
+            raise GraphValueError("its inputs X, W and R must have rank 3")
         self.hidden = self.w.type.shape[1]
         if not isinstance(self.hidden, int) or self.hidden % gates:
-            raise Unsuited("its hidden size is not known when the model is read")
+            raise Unsuited("its hidden size must be known when the model is read")
         self.hidden //= gates
         self.directions = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}.get(node["direction"])
         if self.directions is None:
-            raise Unsuited(f"its direction is {node['direction']!r}")
+            raise Unsuited(f"its direction is {node['direction']!r}, not forward, reverse or bidirectional")
         needed = len(default) * len(self.directions)
         named = (node["activations"] or list(default) * len(self.directions))[:needed]
         if node["activation_alpha"] or node["activation_beta"] or len(named) != needed:
-            raise Unsuited("its activations have parameters")
+            raise Unsuited("its activations have parameters, or their number is wrong")
         unknown = [name for name in named if name.lower() not in _PLAIN]
         if unknown:
-            raise Unsuited(f"its activation is {unknown[0]}")
+            raise Unsuited(f"its activation is {unknown[0]!r}, which is not supported")
         count = len(default)
         chosen = [_PLAIN[name.lower()] for name in named]
         self.activations = [chosen[i * count : (i + 1) * count] for i in range(len(self.directions))]
@@ -213,7 +213,7 @@ class _Bytes(_Cell):
     def __init__(self, node: Node, default: tuple[str, ...]) -> None:
         w, r, *self.scales = (node.inputs[k] for k in (1, 2, 8, 9, 10, 11))
         if (w.type.ndim, r.type.ndim) != (3, 3):
-            raise GraphValueError("W and R are tensors of rank 3")
+            raise GraphValueError("its inputs W and R must have rank 3")
         turned = [at.swapaxes(x, 1, 2) for x in (w, r)]
         super().__init__(replace(node, inputs=[node.inputs[0], *turned, *node.inputs[3:8]]), 4, default)
 

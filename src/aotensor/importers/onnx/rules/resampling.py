@@ -34,9 +34,9 @@ def transposed_convolution(node: Node, x: Any, w: Any, bias: Any = None) -> Any:
     further, groups = numbers(node, "output_padding", rank, 0), int(node["group"] or 1)
     channels, outputs, *kernel = (node.extent(w, d) for d in range(rank + 2))
     if not all(isinstance(n, int) for n in (channels, outputs, *kernel)):
-        raise Unsuited("filters whose extents are known at run time only")
+        raise Unsuited("the extents of its filters must be known when the model is read")
     if groups < 1 or channels % groups:
-        raise GraphValueError(f"{channels} channels in {groups} groups")
+        raise GraphValueError(f"its {channels} channels cannot be divided into {groups} groups")
     reach = [(n - 1) * d for n, d in zip(kernel, dilations, strict=True)]
     pads = _transposed_pads(node, x, strides, further, reach)
     widths = [
@@ -63,7 +63,7 @@ def _transposed_pads(
     for k, (stride, more, r) in enumerate(zip(strides, further, reach, strict=True)):
         n = node.extent(x, k + 2)
         if wanted is not None and not isinstance(n, int):
-            raise Unsuited("its output_shape, of an extent that is known at run time only")
+            raise Unsuited("its output_shape needs extents of the operand that are known when the model is read")
         size = None if wanted is None else int(wanted[len(wanted) - rank + k])
         total = r + 1 - stride + more if size is None else stride * (n - 1) + more + r + 1 - size
         less = total // 2  # below 0 something is put there
@@ -79,11 +79,11 @@ def resize(node: Node, x: Any, roi: Any = None, scales: Any = None, sizes: Any =
     """
     mode = node["mode"] or "nearest"
     if node["antialias"]:
-        raise Unsuited("antialias")
+        raise Unsuited("its antialias is set, which is not supported")
     if mode not in ("nearest", "linear", "cubic"):
-        raise Unsuited(f"its mode is {mode!r}")
+        raise Unsuited(f"its mode is {mode!r}, not nearest, linear or cubic")
     if mode != "nearest" and not is_float(x):
-        raise Unsuited(f"{mode} values between {x.type.dtype}")
+        raise Unsuited(f"its mode is {mode}, which is not supported for {x.type.dtype}")
     axes = [node.checked_axis(int(a), x.type.ndim) for a in node["axes"] or range(x.type.ndim)]
     old = [node.extent(x, axis) for axis in axes]
     window = node.static(1) if node["coordinate_transformation_mode"] == "tf_crop_and_resize" else None
@@ -109,7 +109,9 @@ def _repeated(node: Node, x: Any, axis: int, factor: float, mode: str) -> Any:
     """Repeat each element by an integer scale, along an axis of dynamic extent.   Raises: Unsuited"""
     count = int(factor)
     if mode != "nearest" or count != factor or not _repeats(node, count):
-        raise Unsuited("of extents that are known at run time only, except where elements are repeated as they are")
+        raise Unsuited(
+            "the extents that it resizes must be known when the model is read, unless it repeats each element"
+        )
     return at.repeat(x, count, axis=axis)
 
 
@@ -130,14 +132,14 @@ def _factors(node: Node, old: Sequence[Any]) -> tuple[list[float], list[Any]]:
     """
     known = [n for n in old if isinstance(n, int)]
     if not all(0 < n <= _LARGEST for n in known):
-        raise Unsuited(f"of extents {known}, where 1 to {_LARGEST} are expected")
+        raise Unsuited(f"its operand has extents {known}, and extents from 1 to {_LARGEST} are supported")
     sizes = node.ints(3)
     if sizes and len(known) < len(old):
-        raise Unsuited("to given sizes, of extents that are known at run time only")
+        raise Unsuited("its input sizes needs extents of the operand that are known when the model is read")
     scales = node.static(2) if not sizes else None
     given = sizes if sizes else [] if scales is None else scales.ravel().tolist()
     if len(given) != len(old):
-        raise GraphValueError(f"{len(given)} sizes or scales for {len(old)} axes")
+        raise GraphValueError(f"it has {len(given)} sizes or scales for {len(old)} axes")
     if sizes:
         factors = [size / n for size, n in zip(sizes, old, strict=True)]
         policy = node["keep_aspect_ratio_policy"] or "stretch"
@@ -151,7 +153,7 @@ def _factors(node: Node, old: Sequence[Any]) -> tuple[list[float], list[Any]]:
     if not all(0 < n <= _LARGEST for n in new if isinstance(n, int)) or not all(
         0 < factor < np.inf for factor in factors
     ):
-        raise GraphValueError(f"new extents {new}")
+        raise GraphValueError(f"its scales or sizes give the extents {new}, which are not from 1 to {_LARGEST}")
     return factors, new
 
 
@@ -180,7 +182,7 @@ def _places(node: Node, n: int, count: int, factor: float, ends: tuple[float, fl
         if count == 1:
             return np.full(1, 0.5 * (start + end) * (n - 1))
         return start * (n - 1) + i * (end - start) * (n - 1) / (wide - 1)
-    raise Unsuited(f"its coordinates are {kind!r}")
+    raise Unsuited(f"its coordinate_transformation_mode is {kind!r}, which is not supported")
 
 
 def _nearest(node: Node, x: Any, axis: int, places: Any) -> Any:
@@ -196,7 +198,7 @@ def _chosen(node: Node, places: Any, last: int) -> list[int]:
         "ceil": ceil,
     }.get(kind)  # fmt: skip
     if rounded is None:
-        raise Unsuited(f"its nearest_mode is {kind!r}")
+        raise Unsuited(f"its nearest_mode is {kind!r}, which is not supported")
     return [min(max(int(rounded(float(p))), 0), last) for p in places]
 
 

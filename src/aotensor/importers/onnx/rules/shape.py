@@ -64,7 +64,7 @@ def flatten(node: Node, x: Any) -> Any:
     """A matrix of the axes before `axis` and those from it on"""
     axis = node["axis"]
     if not -x.type.ndim <= axis <= x.type.ndim:
-        raise GraphValueError(f"axis {axis} of a tensor of rank {x.type.ndim}")
+        raise GraphValueError(f"axis {axis} is out of range for a tensor of rank {x.type.ndim}")
     axis = axis + x.type.ndim if axis < 0 else axis
     return at.reshape(x, [_product(node.shape(x)[:axis]), _product(node.shape(x)[axis:])])
 
@@ -83,7 +83,7 @@ def squeeze(node: Node, x: Any, axes: Any = None) -> Any:
     chosen = node.axes()
     if chosen is None:
         if not all(isinstance(n, int) for n in x.type.shape):
-            raise Unsuited("its axes are left out, and extents are not known when the model is read")
+            raise Unsuited("it has no axes, and the extents of its operand are not known when the model is read")
         chosen = [i for i, n in enumerate(x.type.shape) if n == 1]
     return at.squeeze(x, axis=tuple(node.checked_axis(i, x.type.ndim) for i in chosen)) if chosen else x
 
@@ -95,7 +95,7 @@ def unsqueeze(node: Node, x: Any, axes: Any = None) -> Any:
     rank = x.type.ndim + len(chosen)
     places = sorted(node.checked_axis(i, rank) for i in chosen)
     if len(set(places)) < len(places):
-        raise GraphValueError(f"axes {chosen} name one twice")
+        raise GraphValueError(f"its axes {chosen} name an axis twice")
     return at.expand_dims(x, places) if places else x
 
 
@@ -120,7 +120,7 @@ def split(node: Node, x: Any, sizes: Any = None) -> Any:
             before = (slice(None),) * axis
             return [x[(*before, slice(part * i, part * (i + 1)))] for i in range(count)]
     if len(given) != count or any(n < 0 for n in given):
-        raise GraphValueError(f"{count} parts of sizes {given}")
+        raise GraphValueError(f"it has {count} outputs, but its split is {given}")
     return at.split(x, given, n_splits=count, axis=axis) if count > 1 else [at.specify_shape(
         x, [given[0] if i == axis else None for i in range(x.type.ndim)]
     )]  # fmt: skip
@@ -135,11 +135,11 @@ def sliced(node: Node, x: Any, starts: Any, ends: Any, axes: Any = None, steps: 
     if not chosen or not strides or not len(low) == len(high) == len(chosen) == len(strides):
         if not low and not high:
             return x
-        raise GraphValueError("its starts, ends, axes and steps are not equally many")
+        raise GraphValueError("its starts, ends, axes and steps have different lengths")
     index = [slice(None)] * x.type.ndim
     for start, stop, axis, step in zip(low, high, chosen, strides, strict=True):
         if step == 0:
-            raise GraphValueError("a step of 0")
+            raise GraphValueError("one of its steps is 0")
         index[node.checked_axis(axis, x.type.ndim)] = slice(_bound(start, step > 0), _bound(stop, step < 0), step)
     return x[tuple(index)]
 
@@ -172,7 +172,7 @@ def pad(node: Node, x: Any, pads: Any, value: Any = None, axes: Any = None) -> A
     chosen = node.ints(3) if axes is not None else list(range(x.type.ndim))
     numbers = node.ints(1)
     if numbers is None or chosen is None or len(numbers) != 2 * len(chosen):
-        raise GraphValueError("its pads are not two for each axis")
+        raise GraphValueError("its pads do not have two numbers for each axis")
     widths, index = [(0, 0)] * x.type.ndim, [slice(None)] * x.type.ndim
     for position, axis in enumerate(chosen):
         low, high = numbers[position], numbers[position + len(chosen)]
@@ -181,7 +181,7 @@ def pad(node: Node, x: Any, pads: Any, value: Any = None, axes: Any = None) -> A
         index[where] = slice(max(-low, 0), min(high, 0) or None)
     mode = node["mode"]
     if mode not in ("constant", "reflect", "edge", "wrap"):
-        raise Unsuited(f"its mode is {mode!r}")
+        raise Unsuited(f"its mode is {mode!r}, not constant, reflect, edge or wrap")
     if any(low < 0 for low in numbers):
         x = x[tuple(index)]
     if not any(low or high for low, high in widths):
@@ -197,7 +197,7 @@ def depth_to_space(node: Node, x: Any) -> Any:
     n, c, h, w = _image(node, x)
     b = node["blocksize"]
     if not isinstance(c, int) or b < 1 or c % (b * b):
-        raise GraphValueError(f"{c} channels for blocks of {b} by {b}")
+        raise GraphValueError(f"its number of channels must be known and a multiple of the square of its blocksize {b}")
     if node["mode"] == "DCR":
         y = at.transpose(at.reshape(x, [n, b, b, c // b**2, h, w]), [0, 3, 4, 1, 5, 2])
     else:
@@ -211,7 +211,7 @@ def space_to_depth(node: Node, x: Any) -> Any:
     n, c, h, w = _image(node, x)
     b = node["blocksize"]
     if not isinstance(h, int) or not isinstance(w, int) or b < 1 or h % b or w % b:
-        raise Unsuited(f"blocks of {b} by {b} of an image of {h} by {w}")
+        raise Unsuited(f"the height and width of its operand must be known and multiples of its blocksize {b}")
     order = [0, 1, 3, 5, 2, 4] if node["mode"] == "CRD" else [0, 3, 5, 1, 2, 4]
     y = at.transpose(at.reshape(x, [n, c, h // b, b, w // b, b]), order)
     return at.reshape(y, [n, c * b * b, h // b, w // b])
@@ -219,5 +219,5 @@ def space_to_depth(node: Node, x: Any) -> Any:
 
 def _image(node: Node, x: Any) -> list[Any]:
     if x.type.ndim != 4:
-        raise GraphValueError(f"a tensor of rank {x.type.ndim}, where one of rank 4 is expected")
+        raise GraphValueError(f"its operand has rank {x.type.ndim}, and rank 4 is expected")
     return node.shape(x)

@@ -28,7 +28,7 @@ def constant(node: Node) -> Any:
         return at.constant(np.array(value, "int64"))
     if name.startswith("value_float"):
         return at.constant(np.array(value, "float32"))
-    raise Unsuited("its value is text")
+    raise Unsuited("its value is a string, which is not supported")
 
 
 @rule("ConstantOfShape")
@@ -109,7 +109,7 @@ def trilu(node: Node, x: Any, k: Any = None) -> Any:
 def nonzero(node: Node, x: Any) -> Any:
     """Positions of non-zero elements, a row per axis"""
     if x.type.ndim == 0:
-        raise Unsuited("its input is a scalar")
+        raise Unsuited("its input is a scalar, which is not supported")
     return at.stack([at.cast(i, "int64") for i in at.nonzero(x)])
 
 
@@ -117,7 +117,7 @@ def nonzero(node: Node, x: Any) -> Any:
 def unique(node: Node, x: Any) -> Any:
     """Sorted distinct values, their first positions, the inverse and counts"""
     if not node["sorted"]:
-        raise Unsuited("its values are not sorted")
+        raise Unsuited("its attribute sorted is 0, which is not supported")
     found = at.unique(
         x, return_index=node.wants(1), return_inverse=node.wants(2), return_counts=node.wants(3), axis=node["axis"]
     )
@@ -135,7 +135,7 @@ def window(node: Node, size: Any) -> Any:
     count = node.entries(0)[0]
     dtype = dtype_of(node["output_datatype"], "the result")
     if "float" not in dtype:
-        raise Unsuited(f"a window of {dtype}")
+        raise Unsuited(f"its output_datatype is {dtype}, which is not a floating dtype")
     length = at.cast(at.as_tensor(count if node["periodic"] else count - 1), "float64")
     turn = at.cast(at.arange(count, dtype="int64"), "float64") * (2 * np.pi) / length
     terms = {
@@ -150,7 +150,7 @@ def window(node: Node, size: Any) -> Any:
 @rule("Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial")
 def drawn(node: Node, *inputs: Any) -> Any:
     """Not supported: random numbers of an unspecified generator"""
-    raise Unsuited("its numbers are random, of no generator in particular")
+    raise Unsuited("it draws random numbers, and ONNX does not define their generator")
 
 
 @rule("Col2Im")
@@ -164,7 +164,7 @@ def column_to_image(node: Node, x: Any, image: Any, block: Any) -> Any:
     counts = [(p - d * (b - 1) - 1) // s + 1 for p, d, b, s in zip(padded, spread, blocks, steps, strict=True)]
     n, channels = node.extent(x, 0), node.extent(x, 1)
     if not isinstance(channels, int) or channels % int(np.prod(blocks)):
-        raise Unsuited("its channels are not known when the model is read")
+        raise Unsuited("its number of channels must be known and a multiple of the number of elements of a block")
     parts = at.reshape(x, [n, channels // int(np.prod(blocks)), *blocks, *counts])
     y = at.zeros([n, channels // int(np.prod(blocks)), *padded], dtype=x.type.dtype)
     for offset in np.ndindex(*blocks):
@@ -181,7 +181,7 @@ def reverse_sequence(node: Node, x: Any, lengths: Any) -> Any:
     """The first lengths[b] steps of sequence b in reverse"""
     time, batch = node["time_axis"], node["batch_axis"]
     if {time, batch} != {0, 1}:
-        raise Unsuited("its axes are not 0 and 1")
+        raise Unsuited("its time_axis and batch_axis must be 0 and 1 in either order")
     steps = at.arange(node.extent(x, time), dtype="int64")
     sequences = at.arange(node.extent(x, batch), dtype="int64")
     steps, sequences = (steps[:, None], sequences[None]) if time == 0 else (steps[None], sequences[:, None])

@@ -53,7 +53,7 @@ class Trees:
             if count > len(self.yes):
                 raise GraphValueError("a tree has a cycle")
             if count > _DEEPEST:
-                raise Unsuited(f"a tree of more than {_DEEPEST} levels")
+                raise Unsuited(f"a tree has more than {_DEEPEST} levels")
             level = {int(way[n]) for n in inner for way in (self.yes, self.no)}
         return count
 
@@ -63,7 +63,7 @@ class Trees:
         inner = self.yes != np.arange(len(self.yes))
         most = int(self.features[inner].max(initial=0))
         if int(self.features[inner].min(initial=0)) < 0 or (isinstance(width, int) and most >= width):
-            raise GraphValueError(f"a tree asks for feature {most} of {width}")
+            raise GraphValueError(f"its trees read feature {most} of an input with {width} features")
         rows = x.shape[0] if not isinstance(x.type.shape[0], int) else x.type.shape[0]
         at_node = at.broadcast_to(at.constant(self.roots), [rows, len(self.roots)])
         kinds = sorted(set(self.modes[inner].tolist()))
@@ -93,7 +93,7 @@ class Trees:
             found = at.sum(weights, axis=1)
             return found / at.constant(len(self.roots), dtype=found.type.dtype) if aggregate == "AVERAGE" else found
         if not self.given[self.yes == np.arange(len(self.yes))].all():
-            raise Unsuited(f"its aggregate_function is {aggregate}, of leaves without weights for some targets")
+            raise Unsuited(f"its aggregate_function is {aggregate}, which needs weights of all leaves for all targets")
         return at.min(weights, axis=1) if aggregate == "MIN" else at.max(weights, axis=1)
 
 
@@ -115,15 +115,15 @@ def _indexed(node: Node, kind: str, count: int) -> Trees:
         raise GraphValueError("its attributes nodes_* are missing, have different lengths or name a node twice")
     modes, features, yes, no = columns
     if unknown := set(modes) - {*_MODES, "LEAF"}:
-        raise Unsuited(f"a node of mode {min(unknown)!r}")
+        raise Unsuited(f"its nodes_modes contain {min(unknown)!r}, which is not supported")
     is_leaf = np.array([mode == "LEAF" for mode in modes])
     ways = [[k if is_leaf[k] else numbers.get((key[0], way[k]), -1) for k, key in enumerate(keys)] for way in (yes, no)]
     if any(n < 0 for way in ways for n in way):
-        raise GraphValueError("nodes_truenodeids or nodes_falsenodeids name a node that does not exist")
+        raise GraphValueError("its nodes_truenodeids or nodes_falsenodeids name a node that does not exist")
     followers = {n for way in ways for k, n in enumerate(way) if n != k}
     roots = list({tree: k for k, (tree, _) in reversed(list(enumerate(keys))) if k not in followers}.values())[::-1]
     if len(roots) != len({tree for tree, _ in keys}):
-        raise GraphValueError("every node of a tree follows another one, so the tree has no root")
+        raise GraphValueError("every node of a tree is a child of another node, so the tree has no root")
     missing = np.array(node["nodes_missing_value_tracks_true"] or [0] * len(keys), bool)
     if len(missing) != len(keys):
         raise GraphValueError("its attributes nodes_* are missing, have different lengths or name a node twice")
@@ -153,7 +153,7 @@ def _weights(node: Node, kind: str, numbers: Mapping[Any, int], count: int) -> t
 def _matrix(x: Any, trees: Trees) -> Any:
     """x as a matrix, in the dtype in which it is compared with thresholds."""
     if x.type.ndim not in (1, 2):
-        raise GraphValueError(f"a tensor of rank {x.type.ndim}, where rows of features are expected")
+        raise GraphValueError(f"its input X has rank {x.type.ndim}, and rank 1 or 2 is expected")
     x = at.reshape(x, [1, -1]) if x.type.ndim == 1 else x
     return at.cast(x, "float64" if "64" in (str(x.type.dtype)[-2:], str(trees.values.dtype)[-2:]) else "float32")
 
@@ -163,11 +163,11 @@ def tree_regressor(node: Node, x: Any) -> Any:
     """The sum, average, minimum or maximum of trees"""
     count = int(node["n_targets"] or 1)
     if not 1 <= count <= 1 << 16:
-        raise GraphValueError(f"its n_targets is {count}")
+        raise GraphValueError(f"its n_targets is {count}, which is not from 1 to 65536")
     trees = _indexed(node, "target", count)
     aggregate = node["aggregate_function"] or "SUM"
     if aggregate not in _AGGREGATES:
-        raise Unsuited(f"its aggregate_function is {aggregate!r}")
+        raise Unsuited(f"its aggregate_function is {aggregate!r}, which is not supported")
     found = trees.scores(_matrix(x, trees), aggregate)
     base = _numbers(node, "base_values")
     found = found if base is None else found + at.constant(base.astype(found.type.dtype))
@@ -196,7 +196,7 @@ def tree_classifier(node: Node, x: Any) -> Any:
         elif how == "NONE":
             pair = [at.constant(np.float32(1)) - score if is_share else -score, score]
         else:
-            raise Unsuited(f"its post_transform is {how!r}, of one score")
+            raise Unsuited(f"its post_transform is {how!r}, which is not supported for one score")
         return [names[at.cast(which, "int64")], at.concatenate(pair, axis=1)]
     if base is not None:
         scores = scores + at.constant(base.astype("float32"))
@@ -218,14 +218,16 @@ def tree_ensemble(node: Node, x: Any) -> Any:
     if len({nodes, *map(len, inner), *map(len, flags), len(splits), len(modes)}) != 1 or len(targets) != leaves:
         raise GraphValueError("its attributes nodes_* or leaf_* have different lengths")
     if (modes > 5).any():
-        raise Unsuited("a node that asks for members of a set")
+        raise Unsuited("its nodes_modes contain set membership, which is not supported")
     ways = [np.where(flag, way + nodes, way) for way, flag in zip(inner[1:], flags, strict=True)]
     limits = [np.where(flag, nodes + leaves, nodes) for flag in flags]
     is_right = all(((way >= 0) & (way < limit)).all() for way, limit in zip(ways, limits, strict=True))
     if not is_right or not len(roots) or not ((roots >= 0) & (roots < nodes)).all():
-        raise GraphValueError("nodes_truenodeids, nodes_falsenodeids or tree_roots name a node that does not exist")
+        raise GraphValueError("its nodes_truenodeids, nodes_falsenodeids or tree_roots name a node that does not exist")
     if not 1 <= count <= 1 << 16 or not ((targets >= 0) & (targets < count)).all():
-        raise GraphValueError("its leaf_targetids name a target that does not exist")
+        raise GraphValueError(
+            "its leaf_targetids name a target that does not exist, or its n_targets is not from 1 to 65536"
+        )
     ends = np.arange(nodes, nodes + leaves)
     table, given = np.zeros((nodes + leaves, count), weights.dtype), np.zeros((nodes + leaves, count), bool)
     table[ends, targets], given[ends, targets] = weights, True

@@ -35,7 +35,9 @@ def support_vectors(node: Node, x: Any) -> Any:
     if count:
         vectors = np.array(node["support_vectors"] or [], "float32")
         if count < 0 or len(flat) != count or not len(vectors) or len(vectors) % count:
-            raise GraphValueError(f"{len(flat)} coefficients and {len(vectors)} numbers for {count} vectors")
+            raise GraphValueError(
+                f"it has {len(flat)} coefficients and {len(vectors)} numbers in support_vectors for {count} vectors"
+            )
         matrix = _kernel(node, matrix, vectors.reshape((count, -1)))
     found = at.dot(matrix, at.constant(flat.reshape((-1, 1)))) + at.constant(np.float32((node["rho"] or [0])[0]))
     if node["one_class"]:
@@ -53,16 +55,18 @@ def support_vector_classes(node: Node, x: Any) -> Any:
     flat, rho = (np.array(node[name] or [], "float32") for name in ("coefficients", "rho"))
     count, matrix = len(labels), _rows(x)
     if count < 2:
-        raise Unsuited("it has one class")
+        raise Unsuited("it has one class, and at least 2 are supported")
     if not sum(per_class):
         return _by_hyperplanes(node, matrix, flat, rho)
     pairs = list(combinations(range(count), 2))
     vectors = np.array(node["support_vectors"] or [], "float32")
     total = sum(per_class)
     if len(per_class) != count or min(per_class) < 0 or len(flat) != total * (count - 1) or len(rho) != len(pairs):
-        raise GraphValueError(f"its vectors_per_class, coefficients and rho do not belong to {count} classes")
+        raise GraphValueError(
+            f"the lengths of its vectors_per_class, coefficients and rho do not match its {count} classes"
+        )
     if not len(vectors) or len(vectors) % total:
-        raise GraphValueError(f"{len(vectors)} numbers for {total} vectors")
+        raise GraphValueError(f"its support_vectors have {len(vectors)} numbers for {total} vectors")
     kernels = _kernel(node, matrix, vectors.reshape((total, -1)))
     scores = at.dot(kernels, at.constant(_of_pairs(flat.reshape((-1, total)), per_class))) + at.constant(rho)
     names, wins = at.constant(np.array(labels, "int64")), at.cast(at.gt(scores, at.zeros_like(scores)), "int64")
@@ -86,9 +90,9 @@ def _by_hyperplanes(node: Node, x: Any, flat: Any, rho: Any) -> Any:
     """Scores by hyperplanes, without support vectors: x·Wᵀ + ρ, and the class with the largest"""
     labels = node["classlabels_ints"]
     if len(labels) != 2:
-        raise Unsuited(f"hyperplanes of {len(labels)} classes, without vectors")
+        raise Unsuited(f"it has no support vectors and {len(labels)} classes; 2 classes are supported")
     if len(rho) != 1 or not len(flat) or len(flat) % 2:
-        raise GraphValueError(f"{len(flat)} coefficients and {len(rho)} rho for two classes")
+        raise GraphValueError(f"it has {len(flat)} coefficients and {len(rho)} rho for two classes")
     scores = at.dot(x, at.constant(flat.reshape((2, -1)).T)) + at.constant(rho)
     chosen = at.argmax(scores, axis=1)
     if (flat >= 0).all():
@@ -119,7 +123,9 @@ def _probabilities(node: Node, scores: Any, count: int) -> Any:
     """The probability of each class, (n, classes), from the scores of pairs."""
     slopes, offsets = (np.array(node[name] or [], "float32") for name in ("prob_a", "prob_b"))
     if not len(slopes) == len(offsets) == count * (count - 1) // 2:
-        raise GraphValueError(f"{len(slopes)} prob_a and {len(offsets)} prob_b for the pairs of {count} classes")
+        raise GraphValueError(
+            f"it has {len(slopes)} prob_a and {len(offsets)} prob_b, not one for each pair of its {count} classes"
+        )
     wins = at.sigmoid(-(scores * at.constant(slopes) + at.constant(offsets)))
     wins = at.clip(wins, np.float32(1e-7), np.float32(1 - 1e-7))
     zero = at.zeros_like(scores[:, 0])
@@ -180,4 +186,4 @@ def _kernel(node: Node, x: Any, vectors: Any) -> Any:
         return at.pow(found, at.constant(degree))
     if kind == "SIGMOID":
         return at.tanh(found)
-    raise Unsuited(f"its kernel_type is {kind!r}")
+    raise Unsuited(f"its kernel_type is {kind!r}, not LINEAR, POLY, RBF or SIGMOID")

@@ -26,7 +26,7 @@ def pads_of(node: Node, x: Any, windows: Sequence[int], strides: Sequence[int]) 
     for k, (window, stride) in enumerate(zip(windows, strides, strict=True)):
         n = node.extent(x, k + 2)
         if not isinstance(n, int) and stride != 1:
-            raise Unsuited(f"{kind} with a stride, of an extent that is known at run time only")
+            raise Unsuited(f"its auto_pad {kind} with a stride needs extents that are known when the model is read")
         total = window - 1 if not isinstance(n, int) else max((-(-n // stride) - 1) * stride + window - n, 0)
         less = total // 2
         found.append((less, total - less) if kind == "SAME_UPPER" else (total - less, less))
@@ -40,7 +40,7 @@ def numbers(node: Node, name: str, count: int, least: int) -> list[int]:
     """
     found = [int(n) for n in node[name] or [least] * count]
     if len(found) != count or any(n < least for n in found):
-        raise GraphValueError(f"attribute {name} is {found}, not {count} numbers from {least} on")
+        raise GraphValueError(f"its attribute {name} is {found}, not {count} numbers of at least {least}")
     return found
 
 
@@ -48,7 +48,7 @@ def rank_of(node: Node, x: Any, known: Collection[int]) -> int:
     """The number of spatial axes.   Raises: Unsuited for more than three, or none"""
     rank = int(x.type.ndim) - 2
     if rank not in known:
-        raise Unsuited(f"{node.op} over {rank} axes")
+        raise Unsuited(f"its windows have {rank} axes, and {', '.join(map(str, sorted(known)))} are supported")
     return rank
 
 
@@ -59,7 +59,7 @@ def convolution(node: Node, x: Any, w: Any, bias: Any = None) -> Any:
     strides, dilations = (numbers(node, name, rank, 1) for name in ("strides", "dilations"))
     kernel = [node.extent(w, k + 2) for k in range(rank)]
     if not all(isinstance(n, int) for n in kernel):
-        raise Unsuited("filters whose extents are known at run time only")
+        raise Unsuited("the extents of its filters must be known when the model is read")
     windows = [(n - 1) * d + 1 for n, d in zip(kernel, dilations, strict=True)]
     y = CONVOLUTIONS[rank](
         x,
