@@ -103,7 +103,7 @@ def run(
     if plot is not None:
         check_plot(plot)
     if slowdown is not None and against is None:
-        raise Refusal("--max-slowdown is about --against", "name the library that this must not be slower than")
+        raise Refusal("--max-slowdown needs --against", "add --against OLD.so, the library to compare with")
     most = percent("--max-slowdown", slowdown or "5%")
     library = _library(subject)
     counts = _threads(threads)

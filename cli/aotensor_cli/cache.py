@@ -21,7 +21,7 @@ def run(action: str, size: str | None, as_json: bool) -> None:
     """Run `aotensor cache` with the parameters that `commands/cache.py` declares."""
     cache = store()
     if size is not None and action != "prune":
-        raise Refusal("--size is an option of prune only")
+        raise Refusal("--size can be used only with prune")
     removed = None
     if action == "prune":
         removed = cache.prune(cache.limit if size is None else _size(size))

@@ -56,14 +56,14 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
     forms, folder = flags["forms"], flags["folder"]
     for model in models:
         if is_library(split_name(model)[0]):
-            raise Refusal(f"{model}: this is compiled already", "give a model, such as model.py")
+            raise Refusal(f"{model}: this is a compiled library", "give a model, such as model.py")
     start = time.perf_counter()
     training = wanted_training(flags["train"], flags["optimizer"], flags["wrt"])
     sources = [load_model(model, training.wrt if training is not None else ()) for model in models]
     functions = [f for source in sources for f in source.functions]
     grad, hvp = ((_names(f"--{name}", flags[name]) if flags[name] is not None else None) for name in ("grad", "hvp"))
     if flags["generic"] and "nest" not in forms:
-        raise Refusal("--generic is about the text of nests", "add --emit nest")
+        raise Refusal("--generic needs the text of stage nest", "add --emit nest")
     derived = with_gradients(functions, grad) if grad is not None else []
     derived += with_hessian_products(functions, hvp) if hvp is not None else []
     derived += with_steps(functions, training) if training is not None else []
@@ -71,7 +71,7 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
         os.environ["AOTENSOR_DUMP"] = str(flags["dump_ir"])
     functions, options, name = [*functions, *derived], _options(flags), _library_name(flags["name"])
     if flags["sizes"] is not None and flags["memory"] is None:
-        raise Refusal("--sizes are for a bound of memory", "add --memory 64M")
+        raise Refusal("--sizes needs --memory, whose bound must hold at these sizes", "add --memory 64M")
     if flags["interfaces"]:
         chosen = list(dict.fromkeys(flags["interfaces"]))
         functions, layers = with_interfaces(chosen, functions, name or functions[0].library_name)
@@ -155,7 +155,7 @@ def _options(flags: dict[str, Any]) -> Options:
 
 def _weights(file: str | None, least: str | None) -> WeightsOption | None:
     if file is None and least is not None:
-        raise Refusal("--weights-from is the size of constants in a file of weights", "add --weights")
+        raise Refusal("--weights-from needs a file of weights", "add --weights")
     try:
         return wanted_weights(
             False if file is None else file or True, None if least is None else bytes_of(least, "--weights-from")
@@ -196,7 +196,7 @@ def _write(
     targets = list(files)
     if depfile is not None:
         if not targets:
-            raise Refusal("--depfile needs files to depend on the model", "give -o")
+            raise Refusal("--depfile needs output files, which depend on the model", "give -o")
         named = [model for model in models if not is_standard_input(model.path)]
         sources = [*(model.path for model in named), *(path for model in models for path in model.opened), *read]
         files[depfile] = dependency_rule(targets, list(dict.fromkeys(sources)), len(named)).encode()

@@ -101,7 +101,7 @@ def _slow(found: dict[str, Found], most: float) -> list[str]:
     """
     rows = [(name, x["dims"], x["rows"][0]) for name, one in found.items() for x in one.times]
     if not rows:
-        raise Refusal("--fail-on speed: no times can be measured", "see what it says without --fail-on")
+        raise Refusal("--fail-on speed: the times cannot be measured", "run it without --fail-on to see the reason")
     texts = [
         Ratio(**{key: value for key, value in x.items() if key != "verdict"}).slowness(
             " at ".join(filter(None, (name, dims_text(dims)))), most

@@ -33,7 +33,7 @@ def run(
             f"explore needs textual, which cannot be imported ({error})", "pip install 'aotensor[explore]'", Exit.TOOL
         ) from error
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise Refusal("explore needs a terminal", "aotensor inspect MODEL --json --all writes what it shows")
+        raise Refusal("explore can run only in a terminal", "aotensor inspect MODEL --json --all writes what it shows")
     from aotensor_cli.exploring.app import Explorer
 
     arguments = child_arguments(subject, name, sizes, passes, disabled)

@@ -75,22 +75,22 @@ def _inspect(
     useless = {"locations": locations, "remarks": remarks, "generic": generic, "diff": base is not None}
     if page is not None and any(useless.values()):
         option = next(x for x, is_given in useless.items() if is_given)
-        raise Refusal(f"--format {form} has no use for --{option}", "leave it out")
+        raise Refusal(f"--format {form} cannot be combined with --{option}", "leave it out")
     if locations:
         _check_locations(path, stage, form)
     if generic and (stage is None or stage.partition(".")[0] not in _WITH_NESTS):
-        raise Refusal("--generic is about the text of nests", "add --stage nest, or a pass over nests")
+        raise Refusal("--generic needs a text of nests", "add --stage nest, or a pass over nests")
     if (passes is not None or disabled) and is_library(path):
-        raise Refusal(f"{path}: this is compiled already", "--passes and --disable-pass are for models")
+        raise Refusal(f"{path}: this is a compiled library", "--passes and --disable-pass are for models")
     if remarks and (stage is not None or form == "dot"):
-        raise Refusal("--remarks is a report of its own", "leave out --stage and --format dot")
+        raise Refusal("--remarks cannot be combined with --stage or --format dot", "leave out --stage and --format dot")
     if base is not None and stage is None:
-        raise Refusal("--diff compares with --stage", "add --stage")
+        raise Refusal("--diff needs --stage", "add --stage")
     choice = Choice(lines, ops, deciders)
     if choice.is_made and not remarks:
-        raise Refusal("--line, --op and --pass choose remarks", "add --remarks")
+        raise Refusal("--line, --op and --pass need --remarks", "add --remarks")
     if form == "dot" and (stage not in (None, "graph") or is_library(path)):
-        raise Refusal("--format dot draws the graph stage of a model")
+        raise Refusal("--format dot can draw only the graph stage of a model")
     if is_library(path):
         with naming(path):
             if page is not None:
@@ -141,9 +141,9 @@ def _show_memory(
     """Show the table of memory against time of a model."""
     if others or form not in ("text", "json"):
         what = f"--{others[0]}" if others else f"--format {form}"
-        raise Refusal("--memory is a report of its own", f"leave out {what}")
+        raise Refusal(f"--memory cannot be combined with {what}", f"leave out {what}")
     if is_library(path):
-        raise Refusal(f"{path}: this is compiled already", "--memory is for models")
+        raise Refusal(f"{path}: this is a compiled library", "--memory is for models")
     from aotensor_cli.exploring.views import Wanted, memory_tables
 
     found = memory_tables(Wanted(subject, name, passes, disabled), parse_sizes(",".join(sizes) or None))
@@ -157,26 +157,26 @@ def _show_memory(
 def _check_all(path: Path, form: str, useless: Sequence[str], sizes: Sequence[str]) -> None:
     """Refuse options that cannot be combined with --all."""
     if form != "json":
-        raise Refusal("--all writes a document for programs", "add --json; --format html makes a page for people")
+        raise Refusal("--all needs --json", "add --json, or use --format html")
     if is_library(path):
         raise Refusal(f"{path}: a library holds neither loops nor passes", "inspect the model instead")
     if useless:
-        raise Refusal(f"--all has no use for --{useless[0]}", "leave it out")
+        raise Refusal(f"--all cannot be combined with --{useless[0]}", "leave it out")
     if len(sizes) > 1:
-        raise Refusal("--all estimates time for one set of sizes", "give --sizes once")
+        raise Refusal("--all accepts --sizes only once", "give --sizes once")
 
 
 def _check_locations(path: Path, stage: str | None, form: str) -> None:
     """Refuse --locations for a stage or format without locations."""
     if form == "dot" or stage is None or stage in STAGES[len(IR_STAGES) :]:
-        raise Refusal("--locations needs a stage that has them", f"add --stage: {', '.join(IR_STAGES)}, or a pass")
+        raise Refusal("--locations needs a stage with locations", f"add --stage: {', '.join(IR_STAGES)}, or a pass")
     if is_library(path):
         raise Refusal(f"{path}: the IR in a library has no locations", "inspect the model instead")
 
 
 def _one_name(chosen: str | None, name: str | None) -> str | None:
     if chosen and name and chosen != name:
-        raise Refusal(f"two functions are asked for, {chosen} and {name}")
+        raise Refusal(f"two functions are given, {chosen} and {name}")
     return chosen or name
 
 
@@ -200,7 +200,7 @@ def _inspect_library(path: Path, view: View, choice: Choice | None, generic: boo
     for one in view.names:
         if one not in IR_STAGES or f"ir.{one}" not in container.extra_names():
             what = "pass" if one in BY_NAME else "stage"
-            raise Refusal(f"{path}: {what} {one} does not travel in a library", "inspect the model instead")
+            raise Refusal(f"{path}: {what} {one} is not stored in a library", "inspect the model instead")
         text = section_text(container, f"ir.{one}")
         if one == "nest" and base is None and generic:
             from aotensor_cli.exploring.views import generic_form

@@ -57,7 +57,8 @@ def load_model(text: str, trainable: Sequence[str] = ()) -> Model:
     fixed = current_session()
     if fixed.dims or fixed.shapes:
         raise Refusal(
-            f"{path}: --dim and --shape are for ONNX models and StableHLO", "a Python file gives its own shapes"
+            f"{path}: --dim and --shape are supported only for ONNX models and StableHLO",
+            "write the shapes in the Python file",
         )
     source = _read(path)
     refuse_other_kinds(path, source)
@@ -104,7 +105,7 @@ def _read(path: Path) -> bytes:
         reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
         raise Refusal(f"{path}: cannot be read ({reason})") from error
     if len(source) > _MAX_SOURCE:
-        raise Refusal(f"{path}: more than {_MAX_SOURCE} bytes, so this is not a model")
+        raise Refusal(f"{path}: the file has more than {_MAX_SOURCE} bytes, so it is not a model")
     return source
 
 

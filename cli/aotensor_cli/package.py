@@ -33,7 +33,10 @@ def run(
     version, languages = read_version(version_text), read_languages(bindings)
     for option in (["--bindings"] if languages else []) + ["--fmu"] * fmu:
         if any(path.suffix == SUFFIX for path in libraries):
-            raise Refusal(f"{option}: {libraries[0]} is for WebAssembly", "npm packages have types for TypeScript")
+            raise Refusal(
+                f"{option} is not supported for {libraries[0]}, which is for WebAssembly",
+                "npm packages have types for TypeScript",
+            )
     if any(path.suffix == SUFFIX for path in libraries) or "npm" in kinds:
         _finish(folder, npm_files(libraries, name, version, [*kinds, *(["runtime"] if with_runtime else [])]), as_json)
         return

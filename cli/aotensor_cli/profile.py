@@ -90,7 +90,7 @@ def _read(subject: str) -> _Subject:
             raise Refusal(f"{path}: {description.damages[0]}")
         image = description.container.image
         if image.kind != SHARED:
-            raise Refusal(f"{path}: this is object code that is not linked", "profile the library, or the model")
+            raise Refusal(f"{path}: this object code is not linked", "profile the library, or the model")
         check_architecture(image)
         check_libc(description.manifest)
         check_features(description.manifest, image.machine)

@@ -53,7 +53,9 @@ def _function(subject: str) -> LibraryFunction:
     library = load(path)
     names = list(library.functions)
     if name is None and len(names) != 1:
-        raise Refusal(f"{path}: which function?", f"it has {', '.join(names)}: write {path}:{names[0]}")
+        raise Refusal(
+            f"{path}: the library has several functions", f"it has {', '.join(names)}: write {path}:{names[0]}"
+        )
     if name is not None and name not in names:
         raise Refusal(f"{path}: there is no function {name}", similar(name, names) or f"it has {', '.join(names)}")
     return library.functions[name or names[0]]
@@ -109,11 +111,11 @@ def _compare(outputs: Mapping[str, Any], path: Path, rtol: float | None) -> int:
     expected = read_file(path)
     if None in expected:
         if len(outputs) != 1:
-            raise Refusal(f"{path}: one array, but there are {len(outputs)} outputs", "expect an .npz or .json file")
+            raise Refusal(f"{path}: one array, but there are {len(outputs)} outputs", "give an .npz or .json file")
         expected = {next(iter(outputs)): expected[None]}
     unknown = [str(key) for key in expected if key not in outputs]
     if unknown:
-        raise Refusal(f"{path}: there is no output {unknown[0]}", f"the outputs are {', '.join(outputs)}")
+        raise Refusal(f"{path}: the function has no output {unknown[0]}", f"the outputs are {', '.join(outputs)}")
     is_right = True
     for key, x in outputs.items():
         if key in expected:

@@ -34,8 +34,8 @@ def run(
     if len(functions) > 1:
         names = ", ".join(f.name for f in functions)
         raise Refusal(
-            f"{model}: there are {len(functions)} functions, split takes one",
-            f"say which: {names}",
+            f"{model}: the model has {len(functions)} functions, and split accepts one",
+            f"choose one: {names}",
         )
     rounds = split(functions[0], over)
     with progress(f"compile {functions[0].name}"):

@@ -50,13 +50,15 @@ def run(
     """Run `aotensor tune` with the parameters that `commands/tune.py` declares; returns the exit code."""
     path, chosen = split_name(model)
     if is_library(path):
-        raise Refusal(f"{path}: this is compiled already", "tune the model")
+        raise Refusal(f"{path}: this is a compiled library", "tune the model")
     functions = load_model(model).functions
     wanted = [parse_sizes(text) for text in sizes] or [{}]
     name = chosen or (functions[0].name if len(functions) == 1 else path.stem)
     file = out or Path(f"{name}.nest.mlir")
     if file.suffix in (".md", ".jsonl"):
-        raise Refusal(f"-o {file}: the report and the trials have such names", "write the schedule to a .mlir file")
+        raise Refusal(
+            f"-o {file}: this ending is used for the report or the trials", "write the schedule to a .mlir file"
+        )
     inputs = _settings(functions, wanted, threads or default_threads(), seed)
     tuned = []
     for f in functions:

@@ -36,7 +36,7 @@ def run(line: str, other: str | None, sizes: str | None, measure: bool, seconds:
     subject, name, file, number = split_line(line)
     if is_library(Path(subject)):
         hint = f"ask about the model, or: aotensor inspect {subject} --remarks --line {number}"
-        raise Refusal(f"{subject}: the loops in a library have no lines", hint)
+        raise Refusal(f"{subject}: a library does not store the lines of its loops", hint)
     model = load_model(f"{subject}:{name}" if name else subject)
     first = Line(file or model.path.name, number)
     second = None if other is None else other_line(other, first.file)

@@ -73,7 +73,7 @@ def match_names(
     names = [value.name for value in inputs]
     if len(args) > len(names):
         raise ArgumentTypeError(
-            f"{function} takes {_count(len(names))}, {len(args)} were given", hint=_usage(function, names)
+            f"{function} accepts {_count(len(names))}, found {len(args)}", hint=_usage(function, names)
         )
     given = dict(zip(names, args, strict=False))
     for name, value in kwargs.items():
@@ -144,7 +144,8 @@ def _from_literal(spec: FunctionSpec, array: AnyArray, target: ArgumentSpec) -> 
     dtype = DTYPES[target.dtype]
     if kind_of(array.dtype) not in _KINDS:
         raise ArgumentTypeError(
-            f"{spec.name}: {target.name} holds no {'' if dtype.kind == 'c' else 'real '}numbers (dtype {array.dtype})",
+            f"{spec.name}: {target.name} does not hold {'' if dtype.kind == 'c' else 'real '}numbers (dtype "
+            f"{array.dtype})",
             hint=dtype_hint(array.dtype),
         )
     if array.size and _KINDS[kind_of(array.dtype)] > _KINDS[kind_of(dtype)]:

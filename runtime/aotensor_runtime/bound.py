@@ -122,7 +122,8 @@ def _matrix_buffer(spec: FunctionSpec, value: Any, found: Compressed, name: str)
         )
     if found.data is not value.data:
         raise ArgumentTypeError(
-            f"{spec.name}: {name} has another format or dtype, or room behind its entries, so it cannot be bound",
+            f"{spec.name}: {name} has another format or dtype, or unused space after its entries, so it cannot be "
+            "bound",
             hint=f"bind {name}.asformat({found.format!r}).astype({found.data.dtype.name!r})",
         )
     data = _contiguous(spec, found.data, f"{name}.data")
@@ -190,7 +191,7 @@ def chosen_outputs(spec: FunctionSpec, results: Mapping[str, OutputSpec | Sparse
     else:
         values = out if isinstance(out, list | tuple) else [out]
         if len(values) != len(results):
-            raise ArgumentTypeError(f"{spec.name} has {len(results)} outputs, out has {len(values)}")
+            raise ArgumentTypeError(f"{spec.name} has {len(results)} outputs, but out has {len(values)}")
         given = dict(zip(results, values, strict=True))
     return {
         name: _writable(spec, value, results[name], "cannot be given") for name, value in given.items()

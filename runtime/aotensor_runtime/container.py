@@ -64,7 +64,7 @@ class Container:
     def check(self) -> None:
         """Verify the checksum.   Raises: DamagedLibrary if code or data have changed since linking"""
         if self.recorded_checksum() != self.computed_checksum():
-            raise DamagedLibrary("the checksum does not fit: the file was changed after it was built")
+            raise DamagedLibrary("the checksum does not match: the file was changed after it was built")
 
     def manifest(self) -> Manifest:
         """The parsed manifest.   Raises: as `read_manifest`"""
@@ -108,11 +108,13 @@ def read_manifest(text: bytes) -> Manifest:
     version, schema = read_versions(text)
     if version > abi.ABI_VERSION:
         raise TooNewLibrary(
-            f"the library has ABI version {version}, this runtime knows {abi.ABI_VERSION}", hint="upgrade aotensor"
+            f"the library has ABI version {version}, and this runtime supports {abi.ABI_VERSION}",
+            hint="upgrade aotensor",
         )
     if 0 < version < abi.ABI_VERSION:
         raise TooOldLibrary(
-            f"the library has ABI version {version}, this runtime knows {abi.ABI_VERSION}", hint="compile it again"
+            f"the library has ABI version {version}, and this runtime supports {abi.ABI_VERSION}",
+            hint="compile it again",
         )
     if schema > SCHEMA:
         raise TooNewLibrary("a later aotensor built this library", hint="upgrade aotensor")

@@ -40,16 +40,18 @@ class ElfFile(Image):
 
     def __init__(self, data: bytes) -> None:
         if data[:8] == b"!<arch>\n":
-            raise ForeignLibrary("a static library", hint="link it into a program; what is loaded is lib<name>.so")
+            raise ForeignLibrary(
+                "this is a static library, which cannot be loaded", hint="link it into a program, or load lib<name>.so"
+            )
         if data[:4] != b"\x7fELF":
-            raise ForeignLibrary("not an ELF file")
+            raise ForeignLibrary("this is not an ELF file")
         if len(data) < _HEADER.size:
             raise DamagedLibrary("the file ends inside its ELF header")
         ident, self.kind, self.machine, _, _, ph, sh, _, _, ph_size, ph_count, sh_size, sh_count, names = (
             _HEADER.unpack_from(data)
         )
         if ident[4:6] != b"\x02\x01":
-            raise ForeignLibrary("not a 64-bit little-endian ELF file")
+            raise ForeignLibrary("this is not a 64-bit little-endian ELF file")
         self.data = data
         self._segment_table = self._table(ph, ph_size, ph_count, _SEGMENT, "segment table")
         self._layouts: list[bytes] = []
@@ -84,7 +86,7 @@ class ElfFile(Image):
         """Byte ranges of the file that are loaded into memory."""
         first, end = self._segment_table
         if end - first > _MAX_SEGMENTS * _SEGMENT.size:
-            raise DamagedLibrary("too many segments")
+            raise DamagedLibrary("the file has too many segments")
         loaded = 0
         for kind, _, offset, _, _, size, _, _ in _SEGMENT.iter_unpack(self.data[first:end]):
             if kind == _LOAD:
@@ -97,13 +99,15 @@ class ElfFile(Image):
     def _table(self, offset: int, size: int, count: int, entry: struct.Struct, what: str) -> tuple[int, int]:
         """(first byte of a table, first byte after it)."""
         if count and size != entry.size:
-            raise DamagedLibrary(f"{what}: entries of {size} bytes, expected {entry.size}")
+            raise DamagedLibrary(f"{what}: its entries have {size} bytes instead of {entry.size}")
         self._within(offset, count * entry.size, what)
         return offset, offset + count * entry.size
 
     def _within(self, offset: int, size: int, what: str) -> None:
         if offset + size > len(self.data):
-            raise DamagedLibrary(f"{what}: bytes {offset} to {offset + size}, but the file has {len(self.data)}")
+            raise DamagedLibrary(
+                f"{what}: it has bytes {offset} to {offset + size}, but the file has {len(self.data)} bytes"
+            )
 
     def _read_sections(self, table: tuple[int, int], names: int) -> dict[str, Section]:
         entries = list(_SECTION.iter_unpack(self.data[table[0] : table[1]]))
@@ -118,13 +122,13 @@ class ElfFile(Image):
         others: dict[str, Section] = {}
         for name, kind, flags, address, offset, size, *_ in entries[1:]:
             if name >= len(texts):
-                raise DamagedLibrary("a section's name is outside of the names")
+                raise DamagedLibrary("the name of a section is outside of the table of names")
             text = texts[name : name + _MAX_NAME].partition(b"\0")[0].decode("latin-1")
             is_loaded = bool(flags & _ALLOCATED)
             if is_loaded:
                 self._layouts.append(_LAYOUT.pack(kind, flags, address, offset, size) + text.encode() + b"\0")
             if text.startswith(_OURS) and (not is_loaded or text in loaded):
-                raise DamagedLibrary(f"section {text} is there twice, or is not loaded")
+                raise DamagedLibrary(f"section {text} occurs twice, or is not loaded")
             if kind != _NO_BITS:
                 self._within(offset, size, f"section {text}")
                 (loaded if is_loaded else others)[text] = Section(text, offset, size)

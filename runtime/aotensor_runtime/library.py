@@ -45,7 +45,7 @@ def load(path: str | os.PathLike[str], weights: str | os.PathLike[str] | None = 
     ArgumentValueError for a wrong AOTENSOR_NUM_THREADS in the environment; ArgumentTypeError for anything but a path.
     """
     if not isinstance(path, str | os.PathLike):
-        raise ArgumentTypeError(f"load: a path is a str or an os.PathLike, not {path!r:.60}")
+        raise ArgumentTypeError(f"load: a path must be a str or an os.PathLike, not {path!r:.60}")
     file = Path(path)
     return Library(read_file(file), file, weights)
 
@@ -223,14 +223,14 @@ def check_signatures(manifest: Manifest, handle: ctypes.CDLL) -> None:
     try:
         entry = handle[f"{manifest.prefix}aotensor_signature"]
     except AttributeError as error:
-        raise DamagedLibrary(f"the library lacks an entry ({error})") from error
+        raise DamagedLibrary(f"an entry point of the library is missing ({error})") from error
     entry.argtypes, entry.restype = [ctypes.c_int32], ctypes.c_char_p
     for number, spec in enumerate(manifest.functions):
         text, expected = entry(number), signature_text(spec).encode()
         if text != expected:
             found = "nothing" if text is None else text.decode(errors="replace")
             raise DamagedLibrary(
-                f"the manifest does not fit the code of function {spec.name}",
+                f"the manifest and the code of function {spec.name} do not match",
                 lines=[f"manifest: {expected.decode()}", f"code:     {found}"],
             )
     if entry(len(manifest.functions)) is not None:

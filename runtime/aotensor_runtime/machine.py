@@ -95,7 +95,7 @@ class Here:
     def fitting(self) -> str:
         """A hint that names this machine, and how to compile for it."""
         what = f"this machine is {self}"
-        return what if self.target is None else f"{what}; for it: aotensor compile MODEL --target {self.target}"
+        return what if self.target is None else f"{what}; compile for it: aotensor compile MODEL --target {self.target}"
 
 
 @cache
@@ -116,18 +116,18 @@ def check_architecture(image: Image, this: Here | None = None) -> None:
     """Raises: UnsupportedMachine for another architecture or system; ForeignLibrary for a file that is not linked."""
     this = this or this_machine()
     if image.kind != SHARED:
-        raise ForeignLibrary("an ELF file, but not a shared library", hint="link the object file first")
+        raise ForeignLibrary("this is an ELF file, but not a shared library", hint="link the object file first")
     if this.system != image.platform.partition(" ")[0]:
         raise UnsupportedMachine(f"the library is for {image.platform}, not for this machine", hint=this.fitting())
     if (this.machine in _CODES or this.machine == "x86") and image.machine != _CODES.get(this.machine):
         name = MACHINES.get(image.machine, f"machine {image.machine}")
-        raise UnsupportedMachine(f"the library is for {name}, this machine is {this.machine}", hint=this.fitting())
+        raise UnsupportedMachine(f"the library is for {name}, but this machine is {this.machine}", hint=this.fitting())
     if isinstance(image, MachFile) and this.version and image.oldest > this.version:
         own, asked = (".".join(map(str, version)) for version in (this.version, image.oldest))
         triple = f"{'arm64' if image.machine == _CODES['AArch64'] else 'x86_64'}-apple-macosx{own}"
         raise UnsupportedMachine(
-            f"the library is for macOS {asked} and later, this is macOS {own}",
-            hint=f"for it: aotensor compile MODEL --target {triple}",
+            f"the library is for macOS {asked} and later, but this is macOS {own}",
+            hint=f"compile for this machine: aotensor compile MODEL --target {triple}",
         )
 
 
@@ -135,7 +135,7 @@ def check_libc(manifest: Manifest, this: Here | None = None) -> None:
     """Raises: UnsupportedMachine for a library that needs musl if this process has glibc"""
     this = this or this_machine()
     if "musl" in manifest.target and this.libc == "glibc":
-        raise UnsupportedMachine("the library is for Linux with musl, this process has glibc", hint=this.fitting())
+        raise UnsupportedMachine("the library is for Linux with musl, but this process has glibc", hint=this.fitting())
 
 
 def check_features(manifest: Manifest, machine: int, this: Here | None = None) -> None:

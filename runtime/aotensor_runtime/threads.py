@@ -17,11 +17,12 @@ VARIABLE: Final = "AOTENSOR_NUM_THREADS"
 def checked_threads(function: str, value: object) -> int:
     """A number of threads, checked.   Raises: ArgumentTypeError, ArgumentValueError"""
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        raise ArgumentTypeError(f"{function}: num_threads is an integer, not {value!r:.60}")
+        raise ArgumentTypeError(f"{function}: num_threads must be an integer, not {value!r:.60}")
     count = operator.index(value)
     if not 1 <= count <= MOST_THREADS:
         raise ArgumentValueError(
-            f"{function}: num_threads is {str(count)[:30]}", hint=f"give 1 to {MOST_THREADS}, or None for the default"
+            f"{function}: num_threads is {str(count)[:30]}, which is out of range",
+            hint=f"give 1 to {MOST_THREADS}, or None for the default",
         )
     return count
 
@@ -44,5 +45,6 @@ def check_environment() -> None:
     text = os.environ.get(VARIABLE)
     if text is not None and not (text.isascii() and text.isdecimal() and 1 <= int(text[:10]) <= MOST_THREADS):
         raise ArgumentValueError(
-            f"the environment variable {VARIABLE} is {text[:60]!r}", hint=f"set it to 1 to {MOST_THREADS}, or unset it"
+            f"the environment variable {VARIABLE} is {text[:60]!r}, not a number from 1 to {MOST_THREADS}",
+            hint=f"set it to 1 to {MOST_THREADS}, or unset it",
         )

@@ -100,7 +100,7 @@ def _is_pattern(x: AnyArray) -> bool:
 
 def _array(data: bytes, offset: int, dtype: str, shape: Sequence[int]) -> tuple[AnyArray, int]:
     if not all(type(n) is int and n >= 0 for n in shape):
-        raise ValueError(f"shape {shape}")
+        raise ValueError(f"the shape {shape} is not valid")
     if dtype == _PATTERN and len(shape) == 2:
         return pattern(tuple(shape)), offset
     kind = DTYPES[dtype]

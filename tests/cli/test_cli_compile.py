@@ -129,22 +129,22 @@ def test_cross_compiles_an_object(call: Call, model: Path, tmp_path: Path) -> No
     ("options", "code", "title"),
     [
         (("--cpu", "v2,v9"), 2, "'v9' is not a level of x86-64 CPUs"),
-        (("--opt-size", "-O", "1"), 2, "opt_size does not go with optimisation level 1"),
+        (("--opt-size", "-O", "1"), 2, "opt_size is not supported at optimisation level 1"),
         (("--target", "soup"), 2, "target soup is not known to LLVM"),
         (("--features", "soup"), 2, "cpu features 'soup' are not understood"),
         (("--prefix", "1-"), 2, "--prefix '1-' cannot begin a C identifier"),
         (("--name", "../up"), 2, "--name '../up' is not a file name"),
         (("--grad", "w,soup"), 2, "--grad: no function has an input soup"),
         (("--grad", ","), 2, "--grad ',' is not understood"),
-        (("--memory", ""), 2, "--memory is bytes, such as 64M or 67108864, not ''"),
+        (("--memory", ""), 2, "--memory must be a number of bytes, such as 64M or 67108864, not ''"),
         (("--memory", "1M", "--sizes", "soup=3"), 2, "sizes: there is no dim soup"),
         (("--memory", "1M", "--sizes", "n=3,n=4"), 2, "--sizes 'n=3,n=4' gives n two extents"),
-        (("--weights", "--weights-from", "soup"), 2, "--weights-from is bytes"),
+        (("--weights", "--weights-from", "soup"), 2, "--weights-from must be a number of bytes"),
         (("--dim", "n=3", "--dim", "n=4"), 2, "--dim gives 'n' two values: 3 and 4"),
         (("--dim", f"n={2**63}"), 2, "--dim: an extent of 9223372036854775808 is too large"),
         (("--shape", "x=1,?", "--shape", "x=1,2"), 2, "--shape gives 'x' two values: (1, None) and (1, 2)"),
         (("--cpu", ""), 2, "the name of the target or CPU is empty"),
-        (("--emit", "llvm", "--depfile", "x.d"), 2, "--depfile needs files to depend on the model"),
+        (("--emit", "llvm", "--depfile", "x.d"), 2, "--depfile needs output files"),
     ],
 )
 def test_wrong_options(
@@ -262,8 +262,12 @@ def test_passes_are_chosen(call: Call, model: Path, tmp_path: Path) -> None:
     ("arguments", "message", "hint"),
     [
         (("--disable-pass", "fuze"), "there is no pass 'fuze'", "did you mean fuse?"),
-        (("--disable-pass", "emit-loops"), "pass emit-loops cannot be left out: code is made of loops", "hint"),
-        (("--passes", "expand,fuse"), "the pipeline lacks pass lower-to-nest", "put it behind expand"),
+        (
+            ("--disable-pass", "emit-loops"),
+            "pass emit-loops cannot be left out: it makes the loops that code is generated from",
+            "hint",
+        ),
+        (("--passes", "expand,fuse"), "the pipeline lacks pass lower-to-nest", "put it after expand"),
         (("--passes", "unroll-and-jam{buy=2}"), "pass unroll-and-jam has no option 'buy'", "did you mean by?"),
     ],
 )
@@ -278,7 +282,7 @@ def test_passes_that_cannot_run_are_one_error(
 
 def test_a_library_has_its_passes(call: Call, library: Path) -> None:
     answer = call("inspect", library, "--disable-pass", "fuse")
-    assert answer.code == 2 and "this is compiled already" in answer.err
+    assert answer.code == 2 and "this is a compiled library" in answer.err
 
 
 def test_one_line_says_where_it_runs(call: Call, model: Path, tmp_path: Path) -> None:

@@ -115,8 +115,8 @@ def test_passes_have_locations_too(call: Call, model: Path) -> None:
 
 def test_what_cannot_be_compared(call: Call, model: Path, library: Path) -> None:
     for arguments, reason, hint in (
-        ((model, "--diff", "fuse"), "--diff compares with --stage", "add --stage"),
-        ((model, "--remarks", "--diff", "fuse"), "--diff compares with --stage", "add --stage"),
+        ((model, "--diff", "fuse"), "--diff needs --stage", "add --stage"),
+        ((model, "--remarks", "--diff", "fuse"), "--diff needs --stage", "add --stage"),
         ((f"{model}:twice", "--stage", "merge-loops"), "pass merge-loops did not run", "it has expand, "),
         ((f"{model}:twice", "--stage", "canonicalize.9"), "pass canonicalize.9 did not run", "canonicalize.3"),
         (
@@ -132,9 +132,9 @@ def test_what_cannot_be_compared(call: Call, model: Path, library: Path) -> None
         ((f"{model}:twice", "--stage", "fuze"), "invalid value for '--stage'", ""),
         ((f"{model}:twice", "--stage", "fuse", "--diff", "soup"), "invalid value for '--diff'", ""),
         ((f"{model}:twice", "--stage", "nest.1"), "invalid value for '--stage'", ""),
-        ((library, "--stage", "fuse"), "pass fuse does not travel in a library", "inspect the model instead"),
-        ((library, "--stage", "nest", "--diff", "asm"), "stage asm does not travel in a library", ""),
-        ((library, "--stage", "nest", "--diff", "before"), "before nest does not travel in a library", ""),
+        ((library, "--stage", "fuse"), "pass fuse is not stored in a library", "inspect the model instead"),
+        ((library, "--stage", "nest", "--diff", "asm"), "stage asm is not stored in a library", ""),
+        ((library, "--stage", "nest", "--diff", "before"), "before nest is not stored in a library", ""),
     ):
         answer = call("inspect", *arguments)
         assert answer.code == 2 and reason in answer.err and hint in answer.err and "@@" not in answer.out, arguments

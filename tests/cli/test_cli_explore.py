@@ -200,7 +200,7 @@ def test_refusals(call: Call, small: Path, monkeypatch: pytest.MonkeyPatch) -> N
     cases = {
         ("explore", "nothing.py"): (2, "nothing.py: there is no such file"),
         ("inspect", small, "--all"): (2, "add --json"),
-        ("inspect", small, "--all", "--json", "--line", "3"): (2, "--all has no use for --line"),
+        ("inspect", small, "--all", "--json", "--line", "3"): (2, "--all cannot be combined with --line"),
         ("inspect", small, "--all", "--json", "--sizes", "n=1", "--sizes", "n=2"): (2, "give --sizes once"),
         ("inspect", small, "--all", "--json", "--sizes", "m=1"): (2, "no function has a dim m"),
     }

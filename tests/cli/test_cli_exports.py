@@ -219,8 +219,8 @@ def test_netrons_reader_gives_it_back(call: Call, source: Path, profile: Path, t
     ("arguments", "what"),
     [
         ("--format model-explorer --stage loops", "--format model-explorer has no stage loops"),
-        ("--format netron --bench b.json", "--bench is for pages"),
-        ("--format node-data --remarks", "--format node-data has no use for --remarks"),
+        ("--format netron --bench b.json", "--bench needs a page"),
+        ("--format node-data --remarks", "--format node-data cannot be combined with --remarks"),
         ("--format netron --sizes q=3", "no function has a dim q"),
     ],
 )
@@ -231,4 +231,4 @@ def test_what_does_not_go_together(call: Call, source: Path, arguments: str, wha
 
 def test_libraries_are_refused(call: Call, library: Path) -> None:
     answer = call("inspect", library, "--format", "netron")
-    assert answer.code == 2 and "--format netron writes the graphs of a model" in answer.err
+    assert answer.code == 2 and "--format netron is not supported for a library" in answer.err

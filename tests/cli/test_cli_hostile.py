@@ -44,7 +44,7 @@ def with_manifest(data: bytes, change: Callable[[Any], object]) -> bytes:
 DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "a flipped bit": (
         lambda data: data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1 :],
-        "the checksum does not fit",
+        "the checksum does not match",
     ),
     "IR that is no UTF-8": (lambda data: extra(data, "ir.loops", b"\xff\xfe\xfd"), "section ir.loops is damaged"),
     "deep JSON": (lambda data: extra(data, "passes", b"[" * 20_000), "section passes is damaged"),

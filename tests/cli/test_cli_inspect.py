@@ -58,8 +58,8 @@ def test_a_stage_with_the_lines_of_the_model(call: Call, model: Path, library: P
     assert re.search(r'memref\.load .* loc\("model\.py":\d+:0\)$', located, re.MULTILINE)
     assert str(model.parent) not in located
     for arguments, reason in (
-        ((model, "--locations"), "--locations needs a stage that has them"),
-        ((model, "--stage", "asm", "--locations"), "--locations needs a stage that has them"),
+        ((model, "--locations"), "--locations needs a stage with locations"),
+        ((model, "--stage", "asm", "--locations"), "--locations needs a stage with locations"),
         ((library, "--stage", "loops", "--locations"), "the IR in a library has no locations"),
     ):
         answer = call("inspect", *arguments)
@@ -90,7 +90,7 @@ def test_remarks_as_json(call: Call, library: Path, model: Path) -> None:
 
 def test_remarks_that_cannot_be_shown(call: Call, library: Path, model: Path) -> None:
     for arguments, reason in (
-        ((model, "--remarks", "--stage", "loops"), "--remarks is a report of its own"),
+        ((model, "--remarks", "--stage", "loops"), "--remarks cannot be combined with --stage"),
         ((library, "--remarks", "--function", "doublet"), "there is no function doublet"),
     ):
         answer = call("inspect", *arguments)
@@ -109,7 +109,7 @@ def test_stages_of_a_library(call: Call, library: Path, stage: str) -> None:
 def test_stages_that_do_not_travel(call: Call, library: Path) -> None:
     answer = call("inspect", library, "--stage", "asm")
     assert answer.code == 2
-    assert answer.err == f"error: {library}: stage asm does not travel in a library\nhint: inspect the model instead\n"
+    assert answer.err == f"error: {library}: stage asm is not stored in a library\nhint: inspect the model instead\n"
 
 
 def test_unknown_function(call: Call, library: Path) -> None:
@@ -162,7 +162,7 @@ def _big_endian(content: bytes) -> bytes:
         (_truncated, "section table"),
         (_foreign, "not an ELF file"),
         (_other_elf, "aotensor did not build this file: it has no manifest"),
-        (_too_new, f"the library has ABI version 9, this runtime knows {ABI_VERSION}"),
+        (_too_new, f"the library has ABI version 9, and this runtime supports {ABI_VERSION}"),
         (_big_endian, "not a 64-bit little-endian ELF file"),
         (lambda _: b"", "not an ELF file"),
     ],

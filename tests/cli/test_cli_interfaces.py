@@ -99,7 +99,7 @@ def test_what_is_refused(call: Call, tmp_path: Path) -> None:
     answer = call("compile", model, "-o", tmp_path, "--abi", "stan")
     assert answer.code == 2 and "'bridgestan', 'casadi'" in answer.err
     answer = call("compile", model, "-o", tmp_path, "--abi", "bridgestan")
-    assert answer.code == 3 and "one function is a log density with parameters, found none" in answer.err
+    assert answer.code == 3 and "expected one log density with parameters, found none" in answer.err
     answer = call("compile", model, "-o", tmp_path, "--abi", "casadi", "--target", "wasm32-wasi", "--emit", "obj")
     assert answer.code == 2 and "the interface casadi needs addresses of 64 bits" in answer.err
     assert call("doctor").out.count("abi ") >= 2

@@ -41,4 +41,4 @@ def test_it_as_json_and_what_is_not_there(call: Call, model: Path, library: Path
     answer = call("inspect", model, "--stage", "asm", "--function", "double")
     assert answer.code == 2 and "there is no Function double" in answer.err and "did you mean doubled?" in answer.err
     answer = call("inspect", library, "--stage", "asm", "--function", "doubled")
-    assert (answer.code, answer.out) == (2, "") and "stage asm does not travel in a library" in answer.err
+    assert (answer.code, answer.out) == (2, "") and "stage asm is not stored in a library" in answer.err

@@ -150,7 +150,7 @@ def test_pipes_as_models_and_not_as_data(small: Path, library: Path) -> None:
         )  # fmt: skip
         assert done.returncode == 2 and "not a regular file" in done.stderr
     done = subprocess.run([*PYTHON, "compile", "/dev/zero"], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2 and "so this is not a model" in done.stderr
+    assert done.returncode == 2 and "so it is not a model" in done.stderr
 
 
 def test_quiet_and_verbose(call: Call, small: Path, tmp_path: Path) -> None:

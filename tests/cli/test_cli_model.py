@@ -45,7 +45,7 @@ BAD_MODELS = {
     "taken": (
         HEAD + "exp = aot.function([x], at.exp(x))\n",
         3,
-        "function name 'exp' is taken by C or its library",
+        "function name 'exp' is reserved by C or its library",
         "give the function another name, or use a prefix",
     ),
 }

@@ -90,7 +90,7 @@ def test_a_damaged_library_has_a_page_too(call: Call, library: Path, tmp_path: P
     (tmp_path / "x.so").write_bytes(data)
     answer = call("inspect", tmp_path / "x.so", "--format", "html", "-o", tmp_path / "x.html")
     assert answer.code == 2
-    assert "the checksum does not fit" in answer.err
+    assert "the checksum does not match" in answer.err
     assert any("checksum" in x for x in data_of((tmp_path / "x.html").read_text())["notes"])
 
 
@@ -145,7 +145,7 @@ def test_measured_time_by_line(call: Call, model: Path, library: Path, tmp_path:
     assert found["rows"][0]["where"] == "model.py:8" and found["rows"][0]["rates"] == [2e10, None]
     assert len(data_of(call("inspect", library, "--format", "html", "--profile", path).out)["profiles"]) == 1
     answer = call("inspect", f"{model}:twice", "--format", "html", "--profile", path)
-    assert answer.code == 2 and "the profile is of logistic, not of doubled" in answer.err
+    assert answer.code == 2 and "the profile was made for logistic, not for doubled" in answer.err
     for text in ("[1]", "{}", '{"profiles": []}', json.dumps({"profiles": [PROFILE | {"seconds": -1}]})):
         path.write_text(text)
         answer = call("inspect", model, "--format", "html", "--profile", path)
@@ -153,19 +153,19 @@ def test_measured_time_by_line(call: Call, model: Path, library: Path, tmp_path:
 
 
 REFUSED = {
-    "--profile profile.json": "--profile is for pages, pictures and exports",
-    "--format svg --stage nest --profile profile.json": "--profile is for pages",
+    "--profile profile.json": "--profile needs a page, picture or export",
+    "--format svg --stage nest --profile profile.json": "--profile needs a page",
     "--format html --profile nowhere.json": "nowhere.json: cannot be read",
-    "--format html --stage nest": "a page has all stages",
-    "--format svg": "--format svg draws one stage of a model",
-    "--format svg --stage asm": "--format svg draws one stage of a model",
-    "--stage memory": "the memory plan is a picture",
-    "--sizes n=3": "--sizes is for pages, pictures and exports",
+    "--format html --stage nest": "--format html shows all stages",
+    "--format svg": "--format svg needs one stage of a model",
+    "--format svg --stage asm": "--format svg needs one stage of a model",
+    "--stage memory": "the memory plan can only be drawn",
+    "--sizes n=3": "--sizes needs a page, picture or export",
     "--format html --sizes q=3": "no function has a dim q",
     "--format html --sizes n": "--sizes 'n' is not understood",
     "--format html --bench nowhere.json": "nowhere.json: cannot be read",
-    "--format html --source model.py": "--source is for libraries",
-    "--format html --remarks": "--format html has no use for --remarks",
+    "--format html --source model.py": "--source is supported only for libraries",
+    "--format html --remarks": "--format html cannot be combined with --remarks",
 }
 
 

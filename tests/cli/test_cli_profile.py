@@ -116,7 +116,7 @@ def test_libraries(call: Call, profiled: Path, library: Path, tmp_path: Path) ->
     assert all(row["derivative"] == 0 for row in rows) and any(row["line"] == 8 for row in rows)
     assert call("compile", profiled, "-g", "-o", tmp_path, "--emit", "obj").code == 0
     answer = call("profile", tmp_path / "f.o", *QUICK)
-    assert answer.code == 2 and "object code that is not linked" in answer.err
+    assert answer.code == 2 and "this object code is not linked" in answer.err
 
 
 def test_a_short_function_says_so(call: Call, small: Path) -> None:

@@ -75,11 +75,15 @@ def test_a_pass_that_said_nothing_is_no_error(call: Call, model: Path) -> None:
     [
         (["--remarks", "--line", "99"], "no remark is about line 99", "it has model.py:8"),
         (["--remarks", "--line", "other.py:8"], "no remark is about line other.py:8", "it has model.py:8"),
-        (["--remarks", "--line", "eight"], "--line eight is not a line", "a number, or a file and a number"),
+        (
+            ["--remarks", "--line", "eight"],
+            "--line eight does not name a line",
+            "write a number, or a file and a number",
+        ),
         (["--remarks", "--op", "sofplus"], "no remark names sofplus", "did you mean softplus?"),
         (["--remarks", "--op", "bessel"], "no remark names bessel", "it has X, "),
         (["--remarks", "--pass", "fuze"], "there is no pass 'fuze'", "did you mean fuse"),
-        (["--line", "8"], "--line, --op and --pass choose remarks", "add --remarks"),
+        (["--line", "8"], "--line, --op and --pass need --remarks", "add --remarks"),
     ],
 )
 def test_choices_that_find_nothing(call: Call, library: Path, options: list[str], reason: str, hint: str) -> None:

@@ -64,17 +64,17 @@ def test_several_outputs(call: Call, library: Path, data: Path, suffix: str) -> 
 @pytest.mark.parametrize(
     ("arguments", "title"),
     [
-        (("X=1",), "{}: which function?"),
+        (("X=1",), "{}: the library has several functions"),
         ((":soup",), "{}: there is no function soup"),
         ((":doubled",), "doubled: missing w"),
         ((":doubled", "soup"), "'soup' is not understood"),
         ((":doubled", "v=3"), "doubled has no input v"),
         ((":doubled", "w=1", "w=2"), "input w is given twice"),
         ((":doubled", "w=1"), "doubled: w has rank 0, expected 1"),
-        ((":doubled", "w=soup"), "w=soup: neither a literal nor a file"),
+        ((":doubled", "w=soup"), "w=soup: this is neither a literal nor a file"),
         ((":doubled", "w=none.npy"), "none.npy: there is no such file"),
         ((":logistic", "X=[[1]]", "y=[1, 2]", "w=[1]"), "logistic: dim n of y is 2, but X has n = 1"),
-        ((":doubled", "w=[1]", "-o", "out.xls"), "out.xls: files of this kind are not written"),
+        ((":doubled", "w=[1]", "-o", "out.xls"), "out.xls: files of this kind cannot be written"),
     ],
 )
 def test_wrong_inputs(call: Call, library: Path, arguments: tuple[str, ...], title: str) -> None:
@@ -96,7 +96,7 @@ def test_csv_with_and_without_header(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_value(f"{tmp_path}/a.csv", "x", "float32", 2), [[1, 2], [3, 4.5]])
     np.testing.assert_array_equal(read_value(f"{tmp_path}/b.csv", "x", "int64", 1), [1, 2])
     assert read_value(f"{tmp_path}/b.csv", "x", "int64", 2).shape == (2, 1)
-    with pytest.raises(Refusal, match=r"x: an array of float64 is no int64"):
+    with pytest.raises(Refusal, match=r"x: an array of float64 does not fit int64"):
         read_value(f"{tmp_path}/a.csv", "x", "int64", 2)
 
 

@@ -111,10 +111,10 @@ def test_another_target_takes_the_schedule_or_names_the_option(compiled: Callabl
     assert answer.code == 0, answer.err
     assert (tmp_path / "made" / "logistic.o").read_bytes()[18:20] == b"\xb7\x00"  # the ELF number of AArch64
     answer = compiled(lanes(8), "--target", "aarch64-linux-gnu", "--emit", "llvm")
-    one_error(answer, "lanes 8: the machine has no vectors under masks")
+    one_error(answer, "lanes 8: the machine does not have masked vectors")
     assert "hint: the loops of the compiler differ by --target aarch64-linux-gnu" in answer.err
     answer = compiled(lanes(8), "--cpu", "x86-64-v3", "--emit", "llvm")
-    one_error(answer, "lanes 8: the machine has no vectors under masks")
+    one_error(answer, "lanes 8: the machine does not have masked vectors")
     assert "hint: the loops of the compiler differ by --cpu x86-64-v3" in answer.err
 
 
@@ -142,7 +142,7 @@ def test_vectors_of_a_machine_that_has_masks(compiled: Callable[..., Answer]) ->
     machine = ("--target", "x86_64-linux-gnu", "--cpu", "icelake-server", "--emit", "llvm")
     assert compiled(lanes(16), *machine).code == 0
     one_error(compiled(lanes(1024), *machine), "lanes 1024: a vector of the machine has 8 lanes of float64")
-    one_error(compiled(lanes(12), *machine), "lanes are a power of two up to 128")
+    one_error(compiled(lanes(12), *machine), "lanes must be a power of two of at most 128")
 
 
 def test_schedules_of_another_function_or_model(compiled: Callable[..., Answer], call: Call, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_what_it_refuses(call: Call, tmp_path: Path) -> None:
     dim = call("split", f"{path}:g", "--over", "m")
     assert dim.code == 2 and "none of the inputs has a dim 'm'" in dim.err and "dims of the inputs: n" in dim.err
     several = call("split", path, "--over", "n")
-    assert several.code == 2 and "there are 2 functions, split takes one" in several.err
+    assert several.code == 2 and "the model has 2 functions, and split accepts one" in several.err
     assert call("split", f"{path}:g").code == 2
 
 

@@ -52,7 +52,7 @@ def test_stablehlo_and_a_library(tmp_path: Path, library: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "code", "title"),
     [
-        ("", 2, "standard input: there is no model in it"),
+        ("", 2, "standard input: it contains no model"),
         ("\n1 / 0\n", 3, "stdin.py:2: ZeroDivisionError: division by zero"),
         ("x = 1\n", 3, "stdin.py: there is no Function at the top level of the file"),
         (b"\x7fELF" + bytes(100), 2, "stdin.so: "),

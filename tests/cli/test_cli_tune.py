@@ -101,7 +101,7 @@ def test_several_functions_have_one_schedule(folder: Path, call: Call) -> None:
         (("--sizes", "n"), "--sizes 'n' is not understood"),
         (("--time", "0"), "--time"),
         (("--threads", "0"), "--threads"),
-        (("-o", "x.md"), "the report and the trials have such names"),
+        (("-o", "x.md"), "this ending is used for the report or the trials"),
     ],
 )
 def test_wrong_use(folder: Path, call: Call, arguments: tuple[str, ...], title: str) -> None:
@@ -112,7 +112,7 @@ def test_wrong_use(folder: Path, call: Call, arguments: tuple[str, ...], title: 
 
 def test_libraries_and_files_that_are_no_journals(folder: Path, library: Path, call: Call) -> None:
     answer = call("tune", library)
-    assert answer.code == 2 and "this is compiled already" in answer.err
+    assert answer.code == 2 and "this is a compiled library" in answer.err
     (folder / "s.jsonl").write_text("something else\n")
     answer = call("tune", folder / "model.py", *SIZES, "-o", folder / "s.mlir")
     assert answer.code == 2 and "not the journal of a search" in answer.err

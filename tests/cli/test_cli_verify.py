@@ -114,7 +114,7 @@ def test_changed_library_fails_with_1(call: Call, library: Path, tmp_path: Path)
     path.write_bytes(bytes(content))
     answer = call("verify", path)
     assert answer.code == 1
-    assert "the checksum does not fit: the file was changed after it was built" in answer.out
+    assert "the checksum does not match: the file was changed after it was built" in answer.out
     assert "test vectors" not in answer.out  # code that was changed is never run
 
 

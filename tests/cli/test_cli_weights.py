@@ -43,11 +43,14 @@ def library(built: Path, tmp_path: Path) -> Path:
 def test_names_and_refusals(built: Path, call: Call, tmp_path: Path) -> None:
     for words, said in (
         (["--weights", "model.py"], "error: --weights model.py: this is a model, not a file to write\n"),
-        (["model.py", "--weights=a/b"], "error: the file of weights is next to the library: 'a/b' is not the name"),
-        (["model.py", "--weights-from", "1M"], "error: --weights-from is the size of constants in a file of weights\n"),
+        (["model.py", "--weights=a/b"], "error: weights must be the name of a file next to the library, not 'a/b'"),
+        (["model.py", "--weights-from", "1M"], "error: --weights-from needs a file of weights\n"),
         (["model.py", "--weights", "--emit", "c"], "error: C source holds its constants itself"),
         (["model.py", "--weights", "--target", "wasm32-wasi"], "error: a file of weights needs addresses of 64 bits"),
-        (["model.py", "--weights", "--freestanding"], "error: a library that allocates no memory holds its constants"),
+        (
+            ["model.py", "--weights", "--freestanding"],
+            "error: a library that does not allocate memory cannot have a file of weights",
+        ),
         (["model.py", "--weights", "layer.h"], "error: the file of weights cannot be called layer.h"),
     ):
         answer = call("compile", *words, "-o", tmp_path / "no", cwd=built)
@@ -85,12 +88,12 @@ def test_verify_and_run_need_the_file(library: Path, call: Call, tmp_path: Path)
     content = weights.read_bytes()
     weights.write_bytes(content[:-8] + bytes(8))
     answer = call("verify", library)
-    assert answer.code == 1 and f"the weights {weights} are not those of the library" in answer.out
+    assert answer.code == 1 and f"the weights {weights} do not belong to the library" in answer.out
     weights.unlink()
     answer = call("verify", library)
-    assert answer.code == 1 and f"the weights {weights} are not there" in answer.out
+    assert answer.code == 1 and f"the weights {weights} were not found" in answer.out
     answer = call("run", library, f"x={x}")
-    assert answer.code == 2 and f"the weights {weights} are not there" in answer.err
+    assert answer.code == 2 and f"the weights {weights} were not found" in answer.err
     assert "put layer.safetensors next to the library" in answer.err
     assert call("inspect", library).code == 0, "which reads the library only"
 

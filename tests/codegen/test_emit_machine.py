@@ -201,12 +201,12 @@ def test_gathers_are_fast_where_nothing_mends_them() -> None:
     [
         ("foo-bar", None, None, 3, UnsupportedError, "target foo-bar is not known"),
         ("s390x-linux-gnu", None, None, 3, UnsupportedError, "big-endian"),
-        ("wasm32", "host", None, 3, GraphValueError, "cpu host is not a cpu of wasm32"),
+        ("wasm32", "host", None, 3, GraphValueError, "which cannot run code for wasm32"),
         ("x86_64-linux-gnu", "sapphirerapid", None, 3, GraphValueError, "(?s)sapphirerapid is unknown.*sapphirerapids"),
-        ("x86_64-linux-gnu", "i386", None, 3, GraphValueError, "cpu i386 with features none does not fit"),
+        ("x86_64-linux-gnu", "i386", None, 3, GraphValueError, "cpu i386 with features none is not valid for"),
         ("x86_64-linux-gnu", None, "+avx9", 3, GraphValueError, r"cpu feature \+avx9 is unknown"),
         (None, None, "avx2 fma", 3, GraphValueError, "not understood"),
-        (None, None, None, 4, GraphValueError, "level 4"),
+        (None, None, None, 4, GraphValueError, "0, 1, 2 or 3, not 4"),
     ],
 )  # fmt: skip
 def test_wrong_machines(

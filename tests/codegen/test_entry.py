@@ -348,7 +348,7 @@ def test_names_that_cannot_be_exported() -> None:
     header = (Path(aotensor_runtime.__file__).parent / "include" / "aotensor.h").read_text()
     own = re.findall(r"^(?:} |#define )(aotensor_(?=.*;)\w+|AOTENSOR_\w+)", header, re.MULTILINE)
     for name in ("exp", "class", "tanhf", "main", "FILE", "nullptr_t", "mmap", "uint", *own):
-        with pytest.raises(GraphValueError, match=f"function name '{name}' is taken by C or its library"):
+        with pytest.raises(GraphValueError, match=f"function name '{name}' is reserved by C or its library"):
             library(name)
     for names, symbol in ((("f", "f_call"), "f_call"), (("aotensor_manifest",), "aotensor_manifest")):
         with pytest.raises(GraphValueError, match=f"two functions of the library export '{symbol}'"):

@@ -208,8 +208,8 @@ def test_rows_are_read_and_written_where_they_lie() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda z: at.fft(z, n=1.5), TypeError, "fft: n is an int, a Variable or None, not 1.5"),
-        (lambda z: at.irfft(z, n=z), TypeError, "irfft: the length is an integer scalar, not complex128"),
+        (lambda z: at.fft(z, n=1.5), TypeError, "fft: n must be an int, a Variable or None, not 1.5"),
+        (lambda z: at.irfft(z, n=z), TypeError, "irfft: the length must be an integer scalar, not complex128"),
         (lambda z: at.fft(z[:4], axis=1), ValueError, "fft: axis 1 is out of range for rank 1"),
         (lambda z: at.fft(z[:4], norm="unit"), ValueError, "fft: norm"),
         (lambda z: at.fft(at.stack([z[0]]), n=0), ValueError, "fft: the length must be at least 1, found 0"),

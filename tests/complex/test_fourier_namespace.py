@@ -93,7 +93,7 @@ def test_derivatives() -> None:
         (lambda x: at.fft.rfft2(x, axes=(0,)), "rfft2: expected two axes, found 1"),
         (lambda x: at.fft.irfftn(x, s=(2,), axes=(0, 1)), "irfftn: 1 lengths for 2 axes"),
         (lambda x: at.fft.fftfreq(0), "fftfreq: the length must be at least 1, found 0"),
-        (lambda x: at.fft.rfftfreq(2.5), "rfftfreq: n is an int"),
+        (lambda x: at.fft.rfftfreq(2.5), "rfftfreq: n must be an int"),
         (lambda x: at.fft.fftshift(x, axes=3), "axis 3 is out of range"),
     ],
 )

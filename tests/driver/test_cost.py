@@ -116,7 +116,7 @@ def test_it_shows_itself(logistic: aot.Function) -> None:
         ({"n": -1, "p": 2}, GraphValueError, "the extent n is negative"),
         ({"n": 1.5, "p": 2}, GraphTypeError, "n must be an extent, a whole number, not 1.5"),
         ({"n": True, "p": 2}, GraphTypeError, "n must be an extent, a whole number, not True"),
-        ({"n": 1, "p": 2, "num_threads": 0}, GraphValueError, "num_threads is a number from 1"),
+        ({"n": 1, "p": 2, "num_threads": 0}, GraphValueError, "num_threads must be a number from 1"),
     ],
 )
 def test_wrong_sizes(logistic: aot.Function, sizes: dict[str, Any], error: type[Exception], message: str) -> None:

@@ -138,6 +138,6 @@ def test_headers_of_functions_with_such_names(tmp_path: Path) -> None:
 )
 def test_functions_with_such_names_are_refused(name: str, tmp_path: Path) -> None:
     x = at.vector("x")
-    with pytest.raises(GraphValueError, match=f"function name '{name}' is taken by C"):
+    with pytest.raises(GraphValueError, match=f"function name '{name}' is reserved by C"):
         aot.compile(aot.function([x], x, name=name), tmp_path)
     assert aot.compile(aot.function([x], x, name=name), tmp_path, prefix="my_").library.exists()

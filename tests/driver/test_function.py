@@ -312,7 +312,7 @@ def test_debug_mode_compares_refusals() -> None:
 
 @pytest.mark.shows("tensor/10-modes")
 def test_unknown_modes_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"mode is one of .*, not 'FAST'"):
+    with pytest.raises(ValueError, match=r"mode must be one of .*, not 'FAST'"):
         aot.function([X], X, mode="FAST")
 
 

@@ -111,9 +111,9 @@ def test_bound_calls(made: aot.driver.artifact.Artifact) -> None:
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(GraphValueError, match="layout is 'C' or 'F', not 'R'"):
+    with pytest.raises(GraphValueError, match="layout must be 'C' or 'F', not 'R'"):
         aot.In(A, layout="R")
-    with pytest.raises(GraphTypeError, match="layout='F' is for dense arrays"):
+    with pytest.raises(GraphTypeError, match="layout='F' is supported only for dense arrays"):
         aot.In(sp.csr_matrix("M"), layout="F")
     f = aot.function([A], aot.Out(A[A[:, 0] > 0], layout="F"), name="some")
     with pytest.raises(UnsupportedError, match="the extents of output out depend on values, so it has no layout 'F'"):

@@ -95,7 +95,7 @@ def test_new_nodes_keep_the_line_of_what_they_replace() -> None:
 
 
 def test_an_expansion_has_the_type_that_the_op_says() -> None:
-    with pytest.raises(ValueError, match=r"softsign: expand gave float64\[\?\] instead of float32\[\?\]"):
+    with pytest.raises(ValueError, match=r"softsign: expand returned float64\[\?\] instead of float32\[\?\]"):
         prepare([Wrong()(X)], [X])
 
 

@@ -33,7 +33,7 @@ def test_a_function_answers_and_filters() -> None:
     assert str(found).count("\n") == len(found) - 1
     assert "test_remarks_of_functions.py:" in str(found)
     assert "<table>" in found._repr_html_() and "`exp(z)`" in found._repr_html_()
-    with pytest.raises(GraphValueError, match="kind is one of 'applied', 'missed', 'analysis'"):
+    with pytest.raises(GraphValueError, match="kind must be one of 'applied', 'missed', 'analysis'"):
         found.about(kind="done")
 
 

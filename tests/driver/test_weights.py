@@ -154,12 +154,12 @@ def test_without_large_constants_there_is_no_file(constants: dict[str, np.ndarra
 
 
 @pytest.mark.parametrize("options, kind, said", [
-    ({"weights": "sub/w.bin"}, GraphValueError, "'sub/w.bin' is not the name of a file"),
-    ({"weights": 3}, GraphTypeError, "weights is a bool or a str, not 3"),
-    ({"weights_from": "1M"}, GraphValueError, "weights_from, the least size of a constant in the file of weights"),
-    ({"weights": True, "weights_from": "much"}, GraphValueError, "weights_from is bytes, such as 64M"),
+    ({"weights": "sub/w.bin"}, GraphValueError, "a file next to the library, not 'sub/w.bin'"),
+    ({"weights": 3}, GraphTypeError, "weights must be a bool or a str, not 3"),
+    ({"weights_from": "1M"}, GraphValueError, "weights_from needs a file of weights"),
+    ({"weights": True, "weights_from": "much"}, GraphValueError, "weights_from must be a number of bytes, such as 64M"),
     ({"weights": True, "emit": "c"}, OptionError, "C source holds its constants itself"),
-    ({"weights": True, "malloc": False}, OptionError, "a library that allocates no memory holds its constants itself"),
+    ({"weights": True, "malloc": False}, OptionError, "cannot have a file of weights"),
     ({"weights": True, "target": "wasm32-wasi"}, OptionError, "needs addresses of 64 bits"),
     ({"weights": "f.h", "name": "f"}, OptionError, "cannot be called f.h"),
 ])  # fmt: skip
@@ -177,9 +177,9 @@ def test_the_runtime_names_the_file(moved: Artifact, tmp_path: Path) -> None:
     expected = f"expected: {len(content)} bytes with SHA-256 {hashlib.sha256(content).hexdigest()}"
     for change, kind, said in (
         (content[:-1], DamagedLibrary, f"the file has {len(content) - 1} bytes"),
-        (content[:-9] + b"damaged!!", DamagedLibrary, "are not those of the library"),
+        (content[:-9] + b"damaged!!", DamagedLibrary, "do not belong to the library"),
         (b"", DamagedLibrary, "the file has 0 bytes"),
-        (None, LibraryNotFound, "are not there"),
+        (None, LibraryNotFound, "were not found"),
     ):
         moved.weights.unlink(missing_ok=True)
         if change is not None:
@@ -215,7 +215,7 @@ def test_libraries_pickle_with_their_weights(moved: Artifact, rng: np.random.Gen
     weights_file._held.clear()
     broken = bytearray(pickle.dumps(library))
     broken[broken.rindex(library.weights.tobytes()[-64:])] ^= 1  # type: ignore[union-attr]
-    with pytest.raises(DamagedLibrary, match="the pickled weights are not those of the library"):
+    with pytest.raises(DamagedLibrary, match="the pickled weights do not belong to the library"):
         pickle.loads(bytes(broken))
 
 

@@ -122,6 +122,6 @@ def test_a_target_without_a_linker_here(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("emit", ["so", (), ("lib", "obj")])
 def test_other_kinds_are_refused(tmp_path: Path, emit: str | tuple[str, ...]) -> None:
-    with pytest.raises(GraphValueError, match="emit is some of 'lib', 'static'"):
+    with pytest.raises(GraphValueError, match="emit must be some of 'lib', 'static'"):
         aot.compile(functions(), tmp_path / "none", emit=emit)
     assert not (tmp_path / "none").exists()

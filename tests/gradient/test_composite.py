@@ -39,7 +39,7 @@ def derivatives(composite: OpFromGraph) -> list[float]:
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
-        (lambda: OpFromGraph((A,), [A]), TypeError, "inputs is a list"),
+        (lambda: OpFromGraph((A,), [A]), TypeError, "inputs must be a list"),
         (lambda: OpFromGraph([A], A), TypeError, "outputs is a list"),
         (lambda: OpFromGraph([A, 3], [A]), TypeError, "not a variable"),
         (lambda: OpFromGraph([A], [disconnected_type()]), TypeError, "has no value"),
@@ -71,7 +71,7 @@ def test_unused_inputs_are_fine() -> None:
 
 
 def test_inputs_are_counted_and_fitted() -> None:
-    with pytest.raises(TypeError, match="3 inputs are expected, 2 were given"):
+    with pytest.raises(TypeError, match="expected 3 inputs, found 2"):
         op()(A, B)
     with pytest.raises(TypeError, match=r"op_from_graph: input b must be of float64"):
         op()(A, at.dvector("v"), C)

@@ -304,7 +304,7 @@ def test_an_op_with_a_reference_alone_is_evaluated_but_not_compiled() -> None:
 
 def test_an_op_without_batch_rule_is_refused_by_its_name() -> None:
     v = at.dvector("v")
-    with pytest.raises(UnsupportedError, match="ByGrad: has no rule for a batch"):
+    with pytest.raises(UnsupportedError, match="ByGrad has no rule for batches"):
         at.vectorize_graph(ByGrad()(v), {v: at.dmatrix("m")})
 
 

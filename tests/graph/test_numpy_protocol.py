@@ -162,7 +162,7 @@ def test_every_ufunc_does_what_it_says_or_is_refused_by_name(ufunc: np.ufunc, py
     if ufunc.__name__ not in REFUSED_UFUNCS:
         arrays = SAMPLES.get(ufunc.__name__, [V, W][: ufunc.nin])
         return check(ufunc, *arrays, compiles=ufunc.nout > 1 or pytestconfig.getoption("--all"))
-    with pytest.raises(GraphTypeError, match=f"numpy.{ufunc.__name__} does not take symbolic variables") as found:
+    with pytest.raises(GraphTypeError, match=f"numpy.{ufunc.__name__} does not accept symbolic variables") as found:
         ufunc(*[at.vector("x")] * ufunc.nin)
     assert found.value.diagnostic.hint
     return None
@@ -193,7 +193,7 @@ def test_every_function_has_a_counterpart_or_is_refused_by_name(function: Callab
         return
     with pytest.raises(GraphTypeError) as found:
         x.__array_function__(function, [Variable], (x,), {})
-    assert f"numpy.{name} does not take symbolic variables" in str(found.value)
+    assert f"numpy.{name} does not accept symbolic variables" in str(found.value)
     assert found.value.diagnostic.hint
 
 
@@ -242,23 +242,23 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: np.sum(X, initial=3), "numpy.sum: initial="),
     (lambda: np.sum(X, where=X > 0), "numpy.sum: where="),
     (lambda: np.add.reduce(X, initial=1), "numpy.add.reduce: initial="),
-    (lambda: np.add.reduceat(X, [0, 1]), "numpy.add.reduceat does not take symbolic"),
-    (lambda: np.add.at(np.zeros(3), [0, 1], X), "numpy.add.at does not take symbolic"),
-    (lambda: np.arctan2.accumulate(X), "numpy.arctan2.accumulate does not take symbolic"),
+    (lambda: np.add.reduceat(X, [0, 1]), "numpy.add.reduceat does not accept symbolic"),
+    (lambda: np.add.at(np.zeros(3), [0, 1], X), "numpy.add.at does not accept symbolic"),
+    (lambda: np.arctan2.accumulate(X), "numpy.arctan2.accumulate does not accept symbolic"),
     (lambda: np.reshape(X, (2, 2), order="F"), "numpy.reshape: order="),
     (lambda: np.ravel(X, order="F"), "numpy.ravel: order="),
     (lambda: np.diff(X, prepend=0), "numpy.diff: prepend="),
     (lambda: np.sort(X, order="f"), "numpy.sort: order="),
-    (lambda: np.nanpercentile(X, 5), "numpy.nanpercentile does not take symbolic"),
-    (lambda: np.fft.fft(X), "numpy.fft.fft does not take symbolic"),
-    (lambda: np.linalg.cond(Y), "numpy.linalg.cond does not take symbolic"),
+    (lambda: np.nanpercentile(X, 5), "numpy.nanpercentile does not accept symbolic"),
+    (lambda: np.fft.fft(X), "numpy.fft.fft does not accept symbolic"),
+    (lambda: np.linalg.cond(Y), "numpy.linalg.cond does not accept symbolic"),
     (lambda: np.quantile(X, 0.5, weights=X, method="inverted_cdf"), "numpy.quantile: weights="),
-    (lambda: np.lib.scimath.sqrt(X), "numpy.lib.scimath.sqrt does not take symbolic"),
-    (lambda: np.save("file", X), "numpy.save does not take symbolic"),
-    (lambda: np.copyto(np.zeros(3), X), "numpy.copyto does not take symbolic"),
+    (lambda: np.lib.scimath.sqrt(X), "numpy.lib.scimath.sqrt does not accept symbolic"),
+    (lambda: np.save("file", X), "numpy.save does not accept symbolic"),
+    (lambda: np.copyto(np.zeros(3), X), "numpy.copyto does not accept symbolic"),
     (lambda: np.fill_diagonal(Y, 0), "symbols do not change"),
     (lambda: np.arange(X), "is not an int|has no values|is not a"),
-    (lambda: np.concatenate([S, S]), "a sparse matrix where a dense tensor is needed"),
+    (lambda: np.concatenate([S, S]), "expected a dense tensor, found a sparse matrix"),
     (lambda: np.exp(S), "not defined for sparse matrices"),
     (lambda: scipy.sparse.csr_matrix(np.eye(2)).multiply(X), "the symbolic variable x has no values"),
     (lambda: scipy.sparse.csr_matrix(np.eye(2)) == X, "the symbolic variable x has no values"),

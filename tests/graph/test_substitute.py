@@ -57,11 +57,11 @@ def test_replacements_happen_all_at_once() -> None:
 def test_types_must_agree() -> None:
     f, v = at.fscalar("f"), at.dvector("v", shape=(3,))
     for replace in (aot.clone_replace, aot.graph_replace):
-        with pytest.raises(TypeError, match="what replaces x has another type"):
+        with pytest.raises(TypeError, match="the replacement of x has another type"):
             replace(X + 1, {X: f})
         with pytest.raises(TypeError, match="extent 2 instead of 3"):
             replace(v + 1, {v: at.dvector("w", shape=(2,))})
-        with pytest.raises(TypeError, match="what replaces v: expected extent 3"):
+        with pytest.raises(TypeError, match="the replacement of v: expected extent 3"):
             replace(v + 1, {v: np.zeros(2)})
         with pytest.raises(TypeError, match="symbolic variable"):
             replace(X, {"x": X})

@@ -30,7 +30,7 @@ def test_batch_checks_its_samples() -> None:
     v, column = at.dvector("v"), at.dcol("column")
     with pytest.raises(ValueError, match="0 new axes instead of one"):
         batch([v * 2], {v: at.dvector("w")})
-    with pytest.raises(ValueError, match="lose a dim of 1"):
+    with pytest.raises(ValueError, match="must keep its extent of 1"):
         batch([column * 2], {column: at.dtensor3("t")})
     n = at.iscalar("n")
     with pytest.raises(UnsupportedError, match="from sample to sample"):

@@ -199,7 +199,7 @@ def test_map_computes_its_body_for_each_element() -> None:
     assert from_stablehlo(scalars)(np.float32(1), np.float32(0), c) == 2
     same = _MAP.replace("stablehlo.return %q", "stablehlo.return %k")
     assert np.array_equal(from_stablehlo(same)(a, b, c), np.full((2, 3), 2, "float32"))
-    with pytest.raises(NoCounterpart, match="several shapes"):
+    with pytest.raises(NoCounterpart, match="the shapes of its operands and of its result differ"):
         from_stablehlo(
             _MAP.replace("%b: tensor<2x3xf32>", "%b: tensor<3x2xf32>").replace(
                 "(tensor<2x3xf32>, tensor<2x3xf32>)", "(tensor<2x3xf32>, tensor<3x2xf32>)"

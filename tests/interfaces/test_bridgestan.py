@@ -209,7 +209,7 @@ def test_the_library_says_what_it_exports(regression_library: Path) -> None:
 def test_functions_that_are_no_densities(tmp_path: Path) -> None:
     x = at.vector("x", shape=(2,))
     plain = aot.function([x], x.sum(), name="plain")
-    with pytest.raises(GraphValueError, match="one function is a log density with parameters, found none"):
+    with pytest.raises(GraphValueError, match="expected one log density with parameters, found none"):
         aot.compile(plain, tmp_path, abi="bridgestan")
     with pytest.raises(GraphValueError, match=r"abi 'stan' is unknown"):
         aot.compile(plain, tmp_path, abi="stan")

@@ -61,7 +61,7 @@ def test_patterns_that_casadi_would_miss(tmp_path: Path) -> None:
     blocks = sp.bsr_matrix("C", shape=(4, 4), blocksize=(2, 2))
     x = at.matrix("x", shape=(2, 2))
     for f, message in (
-        (aot.function([A], A * 2, name="f"), "A of f is csr .* CasADi asks for patterns of inputs before a call"),
+        (aot.function([A], A * 2, name="f"), "A of f is csr .* CasADi needs the patterns of inputs before a call"),
         (aot.function([B], B * 2, name="f"), "B of f is csr .*, not a float64 matrix of static shape"),
         (aot.function([blocks], blocks * 2, name="f"), "C of f is bsr .*, not a float64 matrix of static shape"),
         (aot.function([x], sp.csr_from_dense(x), name="f"), "the pattern of out, an output of f, depends on x"),

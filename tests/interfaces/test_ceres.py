@@ -177,7 +177,7 @@ REFUSED: list[tuple[Callable[[], aot.Function], type[AotensorError], str]] = [
     (lambda: made_of([aot.In(X, data=True)], X), GraphValueError, "f has no parameter blocks: all of its inputs"),
     (lambda: made_of([X, aot.In(N, data=True)], X), GraphTypeError, r"z of f is float64\[n\], not a dense array"),
     (lambda: made_of([X], X * S), GraphValueError, "f has shared variables, s"),
-    (lambda: made_of([aot.In(X, manifold="line")], X), GraphValueError, "its manifold line has vectors of an even"),
+    (lambda: made_of([aot.In(X, manifold="line")], X), GraphValueError, "its manifold line needs vectors of an even"),
     (lambda: made_of([X], at.linalg.svd(at.outer(X, X), compute_uv=False)), UnsupportedError, "needs LAPACK's dgesdd"),
 ]
 

@@ -230,7 +230,7 @@ def test_models_that_do_not_fit(x: Any, message: str, tmp_path: Path) -> None:
 def test_one_model_without_state(tmp_path: Path, library: Path, capfd: pytest.CaptureFixture[str]) -> None:
     x, count = at.vector("x", shape=(2,)), aot.shared(0.0, name="count")
     f, g = aot.function([x], x + 1, name="f"), aot.function([x], x.sum(), name="g")
-    with pytest.raises(GraphValueError, match="an FMU is one model, found f, g"):
+    with pytest.raises(GraphValueError, match="an FMU contains one model, found f, g"):
         aot.compile([f, g], tmp_path, abi="fmi")
     with pytest.raises(GraphValueError, match="f has shared variables, count"):
         aot.compile(aot.function([x], x * count, updates={count: count + 1}, name="f"), tmp_path, abi="fmi")

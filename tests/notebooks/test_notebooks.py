@@ -98,7 +98,7 @@ def test_time_by_line_has_bars_and_columns() -> None:
     A = sp.csr_matrix("A", dtype="float64", shape=("n", "m"))
     with pytest.raises(GraphValueError, match=r"the dims are A_nnz, m, n$"):
         aot.function([A], A.sum(), name="f").time_by_line(rows=3)
-    with pytest.raises(GraphValueError, match="num_threads is a number from 1"):
+    with pytest.raises(GraphValueError, match="num_threads must be a number from 1"):
         f.time_by_line(num_threads=0)
 
 

@@ -47,7 +47,7 @@ def test_wrong_symbols_are_refused() -> None:
         at.matrix("x", shape=(3,))
     with pytest.raises(GraphValueError, match="must have extent 1, found 2"):
         at.row("x", shape=(2, 3))
-    with pytest.raises(GraphTypeError, match="name is a str or None"):
+    with pytest.raises(GraphTypeError, match="name must be a str or None"):
         at.tensor(3)  # type: ignore[arg-type]
 
 

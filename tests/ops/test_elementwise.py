@@ -255,7 +255,7 @@ def test_polygamma_says_what_an_order_is() -> None:
     with pytest.raises(GraphValueError, match="order -1 is negative"):
         at.polygamma(-1, x)
     for wrong in (1.0, True, n, np.array([0.5])):
-        with pytest.raises(GraphTypeError, match="the order is an integer"):
+        with pytest.raises(GraphTypeError, match="the order must be an integer"):
             at.polygamma(wrong, x)
     k = at.iscalar("k")
     with pytest.raises(NullTypeGradError, match="it counts derivatives"):

@@ -138,24 +138,32 @@ def test_a_schur_form_has_no_derivative() -> None:
     [
         (lambda: at.schur(symbol(3)), TypeError, "schur: expected a matrix"),
         (lambda: at.schur(symbol(2, 3)), ValueError, "schur: expected a square matrix, found 2 by 3"),
-        (lambda: at.schur(symbol(2, 2), "imag"), ValueError, "schur: output is one of 'real'"),
+        (lambda: at.schur(symbol(2, 2), "imag"), ValueError, "schur: output must be one of 'real'"),
         (lambda: at.eig(symbol(2, 3)), ValueError, "eig: expected a square matrix"),
         (lambda: at.eigvals(symbol(2)), TypeError, "eigvals: expected a matrix"),
         (lambda: at.sqrtm(symbol(2, 3)), ValueError, "sqrtm: expected a square matrix"),
-        (lambda: at.logm(symbol(2, 2), "ignore"), ValueError, "logm: on_error is one of 'raise'"),
+        (lambda: at.logm(symbol(2, 2), "ignore"), ValueError, "logm: on_error must be one of 'raise'"),
         (lambda: at.solve_sylvester(symbol(2, 2), symbol(3, 3), symbol(3, 2)), ValueError, "rows of q and of the left"),
         (
             lambda: at.solve_continuous_lyapunov(symbol(2, 2), symbol(3, 3)),
             ValueError,
             "solve_continuous_lyapunov: extents of",
         ),
-        (lambda: at.solve_discrete_lyapunov(symbol(2, 2), symbol(2, 2), "smith"), ValueError, "method is one of None"),
+        (
+            lambda: at.solve_discrete_lyapunov(symbol(2, 2), symbol(2, 2), "smith"),
+            ValueError,
+            "method must be one of None",
+        ),
         (
             lambda: at.solve_discrete_are(*[symbol(2, 2)] * 3, symbol(2, 2, dtype="complex128")),
             TypeError,
-            "solve_discrete_are: takes no complex values",
+            "solve_discrete_are: does not accept complex values",
         ),
-        (lambda: at.solve(symbol(2, 2), symbol(2), assume_a="band"), ValueError, "solve: assume_a is one of 'gen'"),
+        (
+            lambda: at.solve(symbol(2, 2), symbol(2), assume_a="band"),
+            ValueError,
+            "solve: assume_a must be one of 'gen'",
+        ),
         (lambda: at.qr(symbol(3), pivoting=True), TypeError, "qr: expected a matrix"),
     ],
 )

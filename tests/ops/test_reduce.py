@@ -69,7 +69,7 @@ def test_axes_are_checked(reduce: Any) -> None:
         reduce(x, axis=2)
     with pytest.raises(ValueError, match="names one axis twice"):
         reduce(x, axis=(0, -2))
-    with pytest.raises(TypeError, match="axis is an int, a sequence of ints or None"):
+    with pytest.raises(TypeError, match="axis must be an int, a sequence of ints or None"):
         reduce(x, axis=[0.5])
 
 
@@ -173,7 +173,7 @@ def test_options_may_be_constants_of_the_graph() -> None:
     assert at.tril_indices(x.shape[0])[0].type.shape == (6,)
     assert at.sum(x, axis=at.constant(1)).type.shape == (3,)
     for axis, shown in ((k, "k"), (at.constant(1.0), "1.0")):
-        with pytest.raises(TypeError, match=f"sum: axis is an int, a sequence of ints or None, not {shown}"):
+        with pytest.raises(TypeError, match=f"sum: axis must be an int, a sequence of ints or None, not {shown}"):
             at.sum(x, axis=axis)
 
 

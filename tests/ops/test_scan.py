@@ -225,14 +225,14 @@ def test_hessians_by_a_loop_are_the_same() -> None:
 x, s, v, m = at.vector("x"), at.scalar("s"), at.vector("v", shape=(2,)), at.matrix("m")
 Refused = tuple[Callable[[], Any], type[Exception], str]
 REFUSED: list[Refused] = [
-    (lambda: aot.scan(3, x), GraphTypeError, "fn is a function"),
+    (lambda: aot.scan(3, x), GraphTypeError, "fn must be a function"),
     (lambda: aot.scan(lambda a: a, s), GraphTypeError, "sequence 0 is a scalar"),
     (lambda: aot.scan(lambda a: a, {"output": x}), GraphValueError, "a dict with the keys input and taps"),
-    (lambda: aot.scan(lambda a: a, {"input": x, "taps": [0.5]}), GraphTypeError, "taps of sequence 0 are ints"),
+    (lambda: aot.scan(lambda a: a, {"input": x, "taps": [0.5]}), GraphTypeError, "taps of sequence 0 must be ints"),
     (lambda: aot.scan(lambda a, b: a, {"input": x, "taps": [1, 1]}), GraphValueError, "distinct"),
     (lambda: aot.scan(lambda a: a, None, s), GraphValueError, "n_steps is needed"),
     (lambda: aot.scan(lambda a: a, None, s, n_steps=-1), GraphValueError, "n_steps must not be negative, found -1"),
-    (lambda: aot.scan(lambda a: a, None, s, n_steps=1.5), GraphTypeError, "n_steps is an integer"),
+    (lambda: aot.scan(lambda a: a, None, s, n_steps=1.5), GraphTypeError, "n_steps must be an integer"),
     (lambda: aot.scan(lambda a: a, v, n_steps=3), GraphValueError, "sequence 0 has rows for 2 steps, but n_steps is 3"),
     (lambda: aot.scan(lambda a, b: a, x, {"initial": x, "taps": [0]}), GraphValueError, "steps in the past"),
     (lambda: aot.scan(lambda a, b: a, x, {"taps": [-1]}), GraphValueError, "taps but no initial value"),
@@ -243,7 +243,7 @@ REFUSED: list[Refused] = [
     (lambda: aot.scan(lambda a, b: a, x, at.fscalar("h")), GraphValueError, "starts as float32 and becomes float64"),
     (lambda: aot.scan(lambda a, b: x, x, s), GraphValueError, "initial value of rank 0"),
     (lambda: aot.scan(lambda a, b: at.concatenate([v, v]), x, v), GraphValueError, "extents 2 and 4 along axis 0"),
-    (lambda: aot.scan(lambda a: "a", x), GraphTypeError, "a step returns variables"),
+    (lambda: aot.scan(lambda a: "a", x), GraphTypeError, "a step must return variables"),
     (lambda: aot.scan(lambda a: ([a], [a]), x), GraphTypeError, "in one list"),
     (lambda: aot.scan(lambda a: (a, {s: a}), x), GraphTypeError, "only shared variables"),
     (lambda: aot.scan(lambda a: (a, aot.until(x > 0)), x), GraphTypeError, "until must be a scalar"),

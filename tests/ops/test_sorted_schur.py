@@ -256,18 +256,26 @@ def test_there_is_no_derivative() -> None:
         (
             lambda: at.schur(symbol(2, 2), sort=lambda x: x.real > 0),
             TypeError,
-            "schur: sort is a str or None, not <func",
+            "schur: sort must be a str or None, not <func",
         ),
         (
             lambda: at.schur(symbol(2, 2), sort="up"),
             ValueError,
-            "schur: sort is one of None, 'lhp', 'rhp', 'iuc', 'ouc'",
+            "schur: sort must be one of None, 'lhp', 'rhp', 'iuc', 'ouc'",
         ),
-        (lambda: at.ordqz(symbol(2, 2), symbol(2, 2), sort=max), ValueError, "ordqz: sort is one of None, 'lhp', "),
+        (
+            lambda: at.ordqz(symbol(2, 2), symbol(2, 2), sort=max),
+            ValueError,
+            "ordqz: sort must be one of None, 'lhp', ",
+        ),
         (lambda: at.qz(symbol(2, 2), symbol(3, 3)), ValueError, "qz: rows of both matrices differ, 2 and 3"),
         (lambda: at.qz(symbol(2, 2), symbol(2, 3)), ValueError, "qz: expected a square matrix, found 2 by 3"),
         (lambda: at.qz(symbol(2, 2), symbol(2)), TypeError, "qz: expected a matrix"),
-        (lambda: at.ordqz(symbol(2, 2), symbol(2, 2), "lhp", "imag"), ValueError, "ordqz: output is one of 'real'"),
+        (
+            lambda: at.ordqz(symbol(2, 2), symbol(2, 2), "lhp", "imag"),
+            ValueError,
+            "ordqz: output must be one of 'real'",
+        ),
     ],
 )
 def test_what_is_refused(build: Callable[[], Any], error: type[Exception], text: str) -> None:

@@ -116,4 +116,4 @@ def test_what_a_language_cannot_express(language: str, kind: str, package: Packa
 
 def test_unknown_languages(package: Package, tmp_path: Path) -> None:
     answer = package(tmp_path / "libx.so", "--bindings", "fortran,cobol")
-    assert answer.code == 2 and "there are none for 'cobol'" in answer.err
+    assert answer.code == 2 and "the language 'cobol' is not supported" in answer.err

@@ -106,15 +106,15 @@ def test_refused(module: Path, package: Package, tmp_path: Path) -> None:
     changed = tmp_path / "changed.wasm"
     changed.write_bytes(data)
     for arguments, message in (
-        ([module, module], "a package for npm is made of one library for WebAssembly, alone"),
-        ([module, "--emit", "wheel"], "is for WebAssembly, and Python loads those for Linux, Windows and macOS"),
-        ([module, "--emit", "sdk"], "is for WebAssembly, and C links no such library"),
-        ([module, "--with-runtime"], "a package for npm is made of one library for WebAssembly, alone"),
+        ([module, module], "a package for npm must contain exactly one library, for WebAssembly"),
+        ([module, "--emit", "wheel"], "is for WebAssembly, but Python loads libraries for Linux, Windows and macOS"),
+        ([module, "--emit", "sdk"], "is for WebAssembly, but C programs cannot link such a library"),
+        ([module, "--with-runtime"], "a package for npm must contain exactly one library, for WebAssembly"),
         ([module, "--name", "Big Name"], "'Big Name' cannot be the name of a package for npm"),
-        ([module, "--version", "1.2.3.4"], "the version 1.2.3.4 has no form for npm"),
+        ([module, "--version", "1.2.3.4"], "npm does not support the version 1.2.3.4"),
         ([other], f"{other}: aotensor did not build this file: it has no manifest"),
         ([tmp_path / "none.wasm"], "there is no such file"),
-        ([changed], f"{changed}: the checksum does not fit: the file was changed after it was built"),
+        ([changed], f"{changed}: the checksum does not match: the file was changed after it was built"),
     ):
         answer = package(*arguments, "-o", out)
         assert answer.code == 2 and message in answer.err and not out.exists(), answer.err

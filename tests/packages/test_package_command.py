@@ -155,14 +155,14 @@ def refused(answer: Answer, folder: Path, message: str) -> None:
     [
         (lambda folder, _: folder / "absent.so", "there is no such file"),
         (lambda folder, _: folder, "not a regular file"),
-        (damaged, "the checksum does not fit"),
+        (damaged, "the checksum does not match"),
         (short, "libshort.so: "),
         (foreign, "it has no manifest"),
-        (text("model.py", b"x = 1\n"), "this is not compiled yet"),
+        (text("model.py", b"x = 1\n"), "this is a model, not a library"),
         (text("model.h", b"#define AOTENSOR_H\n"), "this is a C header"),
         (text("empty.so", b""), "not an ELF file"),
         (text("empty.a", b"!<arch>\n"), "aotensor did not build this static library"),
-        (archive_alone, "a package needs the shared library, too"),
+        (archive_alone, "a package also needs the shared library"),
         (cut_archive, "ends inside a member"),
     ],
 )
@@ -223,7 +223,7 @@ def test_libraries_that_do_not_go_together(package: Package, libraries: Path, tm
     again = [compiled(tmp_path / "c", "one", "b", prefix="a_"), compiled(tmp_path / "c", "two", "a_b")]
     refused(package(*again, "-o", out), out, "both have the symbol a_b")
     archive = aot.compile(function("f"), tmp_path / "d", name="model", emit="static", cpu="generic").library
-    refused(package(model, archive, "-o", out), out, "no shared library was given that was compiled as this one")
+    refused(package(model, archive, "-o", out), out, "the shared library of the same compilation is missing")
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_refused(folder: Path, package: Package, tmp_path: Path) -> None:
     for arguments, message in (
         ([alone], f"{alone}: its import library libmodel.dll.a is not next to it"),
         ([dll, dylib], "is for macos-arm64, and"),
-        ([dll, folder / "arm64-macos" / "libmodel.a"], "no shared library was given that was compiled as this one"),
+        ([dll, folder / "arm64-macos" / "libmodel.a"], "the shared library of the same compilation is missing"),
     ):
         answer = package(*arguments, "-o", tmp_path / "out")
         assert answer.code == 2 and message in answer.err and not (tmp_path / "out").exists(), answer.err

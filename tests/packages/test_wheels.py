@@ -227,7 +227,7 @@ def test_the_c_library_is_the_one_that_is_needed(target: str, needed: list[str],
 
 @pytest.mark.parametrize(("machine", "target"), [(40, "armv7-linux-gnueabihf"), (62, "x86_64-unknown-freebsd")])
 def test_platforms_without_a_tag(machine: int, target: str) -> None:
-    with pytest.raises(ForeignLibrary, match=f"packages for {target} are not made"):
+    with pytest.raises(ForeignLibrary, match=f"packages for {target} are not supported"):
         platform_of(machine, target, [])
 
 

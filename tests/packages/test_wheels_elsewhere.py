@@ -310,7 +310,7 @@ def test_windows_loads_bytes_and_refuses_others(windows: Windows, site: Path, fo
     program, broken = tmp_path / "loads.py", tmp_path / "broken.dll"
     own = folder / "x86_64-windows-gnu" / "more.dll"
     broken.write_bytes(own.read_bytes()[:-400] + bytes(400))
-    fitting = "this machine is Windows on x86-64; for it: aotensor compile MODEL --target x86_64-windows-gnu"
+    fitting = "this machine is Windows on x86-64; compile for it: aotensor compile MODEL --target x86_64-windows-gnu"
     wrong = [
         (
             seen(folder / "here" / "libmore.so"),
@@ -356,4 +356,4 @@ def test_windows_has_rounds(windows: Windows, site: Path, tmp_path: Path) -> Non
     program = tmp_path / "rounds.py"
     program.write_text(ROUNDS.format(library=seen(tmp_path / "total.dll")))
     said = windows(seen(program), site=site)
-    assert said == "an engine of processes has at most 61 workers, not 62\n"
+    assert said == "an engine of processes must have at most 61 workers, not 62\n"

@@ -117,7 +117,7 @@ REFUSED: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
         "binomial: p has an element that is not at least 0 and at most 1",
     ),
     ("trials", lambda: R.binomial(STATE, -3, 0.5), ValueError, "binomial: n has an element"),
-    ("fraction", lambda: R.binomial(STATE, 3.5, 0.5), TypeError, "binomial: n is an integer, not float64"),
+    ("fraction", lambda: R.binomial(STATE, 3.5, 0.5), TypeError, "binomial: n must be an integer, not float64"),
     ("scale", lambda: R.normal(STATE, 0.0, [-1.0]), ValueError, "normal: scale has an element that is not at least 0"),
     (
         "open",
@@ -141,7 +141,7 @@ REFUSED: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
     ("order", lambda: R.integers(STATE, 5, 5), ValueError, "there are no integers from 5 to 4"),
     ("fit", lambda: R.integers(STATE, 300, dtype="int8"), ValueError, "high = 300 does not fit int8"),
     ("low", lambda: R.integers(STATE, -1, 3, dtype="uint8"), ValueError, "low = -1 does not fit uint8"),
-    ("real", lambda: R.integers(STATE, 0.5), TypeError, "integers: high is an integer within int64, not float64"),
+    ("real", lambda: R.integers(STATE, 0.5), TypeError, "integers: high must be an integer within int64, not float64"),
     ("whole", lambda: R.integers(STATE, 5, dtype="float32"), TypeError, "dtype must be an integer dtype, not float32"),
     ("weights", lambda: R.categorical(STATE, [0.5, -0.5]), ValueError, "categorical: p has an element"),
     ("scalar", lambda: R.categorical(STATE, 0.5), TypeError, "expected probabilities with an axis of categories"),

@@ -112,7 +112,7 @@ def test_a_later_attempt_is_another_block() -> None:
 
 def test_states_are_checked() -> None:
     for bad in (np.zeros(2), np.zeros(3, "uint64"), np.uint64(3), np.zeros(2, "int64")):
-        with pytest.raises(TypeError, match="a state of the generator is a uint64 vector of 2"):
+        with pytest.raises(TypeError, match="a state of the generator must be a uint64 vector of 2"):
             at.random.normal(bad)
     with pytest.raises(TypeError, match="one draw uses one state"):
         at.random.normal(np.zeros((3, 2), "uint64"))
@@ -122,7 +122,7 @@ def test_states_are_checked() -> None:
         Draw("binomial")(STATE, np.zeros(2, "int64"), np.zeros(3))
     state = at.tensor("state", dtype="uint64", shape=(None,))
     f = aot.function([state], at.random.normal(state)[1], name="draw")
-    with pytest.raises(TypeError, match="has 2 numbers, not 3"):
+    with pytest.raises(TypeError, match="must have 2 numbers, not 3"):
         f.reference(np.zeros(3, "uint64"))
     with pytest.raises(ValueError, match="numbers of a state differ: state_0 = 3 and 2"):
         f(np.zeros(3, "uint64"))

@@ -58,7 +58,7 @@ def test_a_call_by_name_takes_the_short_way(fresh: runtime.Library, monkeypatch:
         ((1,), {"X": 1, "w": 2}, "input 'X' is given twice"),
         ((), {"X": 1, "w": 2, "c": 3}, "has no input 'c'"),
         ((1, 2, 3), {"b": 1}, "input 'b' is given twice"),
-        ((1, 2, 3, 4), {}, "takes 3 arguments, 4 were given"),
+        ((1, 2, 3, 4), {}, "accepts 3 arguments, found 4"),
     ],
 )
 def test_names_that_do_not_fit(fresh: runtime.Library, args: Any, kwargs: Any, text: str) -> None:
@@ -116,7 +116,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         runtime.ArgumentValueError, "overlap each other",
     ),
     "unaligned": (lambda: np.zeros(33, "u1")[1:].view("f8"), runtime.ArgumentValueError, "not aligned"),
-    "two": (lambda: [np.zeros(4), np.zeros(4)], runtime.ArgumentTypeError, "has 1 outputs, out has 2"),
+    "two": (lambda: [np.zeros(4), np.zeros(4)], runtime.ArgumentTypeError, "has 1 outputs, but out has 2"),
     "an unknown name": (lambda: {"y": np.zeros(4)}, runtime.ArgumentTypeError, "has no output 'y'"),
 }  # fmt: skip
 

@@ -156,7 +156,7 @@ def test_missing_and_unreadable(tmp_path: Path) -> None:
     [
         (b"", "not an ELF file"),
         (b"hello", "not an ELF file"),
-        (b"MZ" + bytes(100), "a file for DOS or Windows, but not a library"),
+        (b"MZ" + bytes(100), "this is a DOS or Windows file, but not a library"),
         (b"\x7fELF\x01\x01" + bytes(100), "not a 64-bit little-endian ELF file"),
         (b"\x7fELF\x02\x02" + bytes(100), "not a 64-bit little-endian ELF file"),
     ],
@@ -330,7 +330,7 @@ def test_a_lie_is_named(built: tuple[Path, Path], tmp_path: Path) -> None:
     path = tmp_path / "x.so"
     old, new = b'"dtype":"float64","name":"x","shape":["n"]', b'"dtype":"float32","name":"x","shape":["n"]'
     path.write_bytes(_with_manifest(built[0].read_bytes(), old, new))
-    with pytest.raises(runtime.DamagedLibrary, match="does not fit the code of function scale") as caught:
+    with pytest.raises(runtime.DamagedLibrary, match="the code of function scale do not match") as caught:
         runtime.load(path)
     assert caught.value.diagnostic.lines[0].startswith("manifest: scale(x: float32[n])")
     assert caught.value.diagnostic.lines[1].startswith("code:     scale(x: float64[n])")
@@ -340,10 +340,10 @@ def test_too_new_and_too_old(built: tuple[Path, Path], tmp_path: Path) -> None:
     path = tmp_path / "x.so"
     version = b'"abi":%d,' % abi.ABI_VERSION
     path.write_bytes(_with_manifest(built[0].read_bytes(), version, b'"abi":9,'))
-    with pytest.raises(runtime.TooNewLibrary, match=f"ABI version 9, this runtime knows {abi.ABI_VERSION}"):
+    with pytest.raises(runtime.TooNewLibrary, match=f"ABI version 9, and this runtime supports {abi.ABI_VERSION}"):
         runtime.load(path)
     path.write_bytes(_with_manifest(built[0].read_bytes(), version, b'"abi":1,'))
-    with pytest.raises(runtime.TooOldLibrary, match=f"ABI version 1, this runtime knows {abi.ABI_VERSION}"):
+    with pytest.raises(runtime.TooOldLibrary, match=f"ABI version 1, and this runtime supports {abi.ABI_VERSION}"):
         runtime.load(path)
     schema = b'"schema":%d' % SCHEMA
     for found, kind, text in ((b"9", runtime.TooNewLibrary, "a later"), (b"1", runtime.TooOldLibrary, "an earlier")):

@@ -20,10 +20,12 @@ WINDOWS, MAC, ARM_MAC = Here("Windows", "x86-64"), Here("macOS", "x86-64"), Here
 V3: Final = frozenset(
     {"ssse3", "sse4_1", "sse4_2", "popcnt", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"}
 )
-ON_MAC: Final = "this machine is macOS on x86-64; for it: aotensor compile MODEL --target x86_64-macos"
-ON_ARM_MAC: Final = "this machine is macOS on AArch64; for it: aotensor compile MODEL --target arm64-macos"
-ON_WINDOWS: Final = "this machine is Windows on x86-64; for it: aotensor compile MODEL --target x86_64-windows-gnu"
-OLDER: Final = "for it: aotensor compile MODEL --target arm64-apple-macosx14.5"
+ON_MAC: Final = "this machine is macOS on x86-64; compile for it: aotensor compile MODEL --target x86_64-macos"
+ON_ARM_MAC: Final = "this machine is macOS on AArch64; compile for it: aotensor compile MODEL --target arm64-macos"
+ON_WINDOWS: Final = (
+    "this machine is Windows on x86-64; compile for it: aotensor compile MODEL --target x86_64-windows-gnu"
+)
+OLDER: Final = "compile for this machine: aotensor compile MODEL --target arm64-apple-macosx14.5"
 ON_X86: Final = "this machine is Windows on x86"
 BUILD, OLDEST = 0x32, 0x24
 X86, ARM = 0x01000007, 0x0100000C
@@ -54,12 +56,12 @@ def test_what_fits() -> None:
 @pytest.mark.parametrize(
     ("image", "machine", "said", "hint"),
     [
-        (dylib(ARM), MAC, "the library is for AArch64, this machine is x86-64", ON_MAC),
+        (dylib(ARM), MAC, "the library is for AArch64, but this machine is x86-64", ON_MAC),
         (dll(), ARM_MAC, "the library is for Windows on x86-64, not for this machine", ON_ARM_MAC),
         (dylib(X86), WINDOWS, "the library is for macOS on x86-64, not for this machine", ON_WINDOWS),
-        (dll(), Here("Windows", "x86"), "the library is for x86-64, this machine is x86", ON_X86),
-        (dll(0xAA64), WINDOWS, "the library is for AArch64, this machine is x86-64", ON_WINDOWS),
-        (dylib(ARM, oldest=(15, 2)), ARM_MAC, "the library is for macOS 15.2 and later, this is macOS 14.5", OLDER),
+        (dll(), Here("Windows", "x86"), "the library is for x86-64, but this machine is x86", ON_X86),
+        (dll(0xAA64), WINDOWS, "the library is for AArch64, but this machine is x86-64", ON_WINDOWS),
+        (dylib(ARM, oldest=(15, 2)), ARM_MAC, "the library is for macOS 15.2 and later, but this is macOS 14.5", OLDER),
     ],
 )  # fmt: skip
 def test_what_does_not(image: MachFile | PeFile, machine: Here, said: str, hint: str) -> None:
@@ -71,7 +73,7 @@ def test_what_does_not(image: MachFile | PeFile, machine: Here, said: str, hint:
 def test_a_library_that_does_not_say_for_which_macos() -> None:
     assert dylib(X86, OLDEST, (10, 15), 16).oldest == (10, 15)
     for image in (dylib(X86, command=0x1B), dylib(ARM, size=8)):
-        with pytest.raises(DamagedLibrary, match="does not say for which macOS"):
+        with pytest.raises(DamagedLibrary, match="does not state its version of macOS"):
             check_architecture(image, ARM_MAC if image.machine == 183 else replace(MAC, version=(14, 5)))
 
 

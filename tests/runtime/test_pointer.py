@@ -159,15 +159,15 @@ def test_a_call_that_fails_gives_nan(library: Library) -> None:
 def test_what_no_callback_can_be_made_of(library: Library) -> None:
     with pytest.raises(ArgumentTypeError, match="damped: x is float64\\[n\\], whose size is not known"):
         library.damped.low_level_callable()
-    with pytest.raises(ArgumentTypeError, match="pick: k is int8, and callbacks of SciPy get float64"):
+    with pytest.raises(ArgumentTypeError, match="pick: k is int8, and callbacks of SciPy receive float64"):
         library.pick.low_level_callable(x=np.ones(3))
     with pytest.raises(
-        ArgumentTypeError, match="value: callbacks of SciPy give one float64 number, this gives float64"
+        ArgumentTypeError, match="value: callbacks of SciPy must return one float64 number, and this returns float64"
     ):
         library.value.low_level_callable(x=np.ones(3))
     with pytest.raises(ArgumentTypeError, match="counting: it updates shared variables"):
         library.counting.low_level_callable()
-    with pytest.raises(ArgumentValueError, match="form is 'integrand' or 'filter', not 'quad'"):
+    with pytest.raises(ArgumentValueError, match="form must be 'integrand' or 'filter', not 'quad'"):
         library.damped.low_level_callable("quad")
     with pytest.raises(ArgumentTypeError, match="'z'"):
         library.damped.low_level_callable(z=1.0, x=np.ones(2))

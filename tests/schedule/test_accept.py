@@ -72,7 +72,7 @@ def test_words_of_loops(old: str, new: str, tmp_path: Path) -> None:
     text = nest()
     assert old in text
     if old == " cores":
-        assert "begin with the sum itself" in str(refusal(text.replace(old, new)))
+        assert "may have `first`" in str(refusal(text.replace(old, new)))
     else:
         check_results(logistic(), tmp_path, text.replace(old, new))
 
@@ -153,14 +153,14 @@ WRONG: Mapping[str, tuple[Callable[[str], str], str]] = {
     "operand": (pattern(r"(nest.do\(%\d+ = )%y\[", r"\1%w["), "other elements"),
     "parallel on a sum": (pattern(r"(nest.for %i.i.1 = .*) \{", r"\1 parallel {"), "write the same elements"),
     "another part": (pattern(r"(part %\d+ : \S+ number )%\d+", r"\1%i.n.chunks"), "not added up as they should"),
-    "no part": (pattern(r"part %\d+ : \S+ number %\d+ ", ""), "not a part of a sum over chunks"),
-    "cores inside": (pattern(r"(step %\d+) \{", r"\1 cores {"), "several cores run the chunks|stands in no other"),
+    "no part": (pattern(r"part %\d+ : \S+ number %\d+ ", ""), "not a partial sum of a chunk"),
+    "cores inside": (pattern(r"(step %\d+) \{", r"\1 cores {"), "can run on several cores|only an outermost loop"),
     "too many jammed": (lambda t: t.replace("jam 8", "jam 17", 1), "at most 16 iterations"),
     "odd lanes": (words("lanes 6 parallel masked"), "power of two"),
     "lanes without a mask": (words("lanes 8 parallel"), "only a masked loop"),
-    "rows": (words("rows 8 parallel"), "the compiler alone"),
+    "rows": (words("rows 8 parallel"), "only the compiler"),
     "masked": (words("parallel masked"), "no lanes"),
-    "used before it is made": (made_late, "%late is used before it is made"),
+    "used before it is made": (made_late, "%late is used before it is defined"),
     "no step": (
         lambda t: pattern(r"step %\d+ cores", "step %zero cores", 1)(with_constant(t, "zero", 0)),
         "the step is at least 1",
@@ -215,7 +215,7 @@ def test_of_another_function_or_version() -> None:
 def test_a_machine_without_masks_has_no_lanes() -> None:
     text = edited("nest.for %i.p.1 in %p parallel", "nest.for %i.p.1 in %p lanes 4 parallel masked")
     options = Options(schedule=HandSchedule(text, "hand.nest.mlir"), facts=Target(has_masks=False))
-    with pytest.raises(ScheduleError, match="lanes 4: the machine has no vectors under masks"):
+    with pytest.raises(ScheduleError, match="lanes 4: the machine does not have masked vectors"):
         lower([logistic()], options, texts=())
 
 

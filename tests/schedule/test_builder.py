@@ -55,11 +55,11 @@ def test_schedules_that_compute_the_same(edit, tmp_path: Path) -> None:  # type:
 
 
 BAD = {
-    "another block": (lambda s: s.block("n.chunks", 100), "all iterations of a block|divide|shown"),
+    "another block": (lambda s: s.block("n.chunks", 100), "each iteration of a block|divide|proved"),
     "a block beyond its buffer": (lambda s: s.block("n.blocks", 4096), "in its buffer"),
     "too many lanes": (lambda s: s.vectorize("p.1", 1024), "lanes 1024: a vector of the machine has"),
     "lanes of a loop of loops": (lambda s: s.jam("n.2", 1).vectorize("n.2", 8), "lanes 8: its statements"),
-    "jam over tiles": (lambda s: s.tile("p.1", 16), "the loops inside differ in their lengths"),
+    "jam over tiles": (lambda s: s.tile("p.1", 16), "the loops inside have different lengths"),
     "jam blocks": (lambda s: s.jam("n.blocks", 2), "jam 2: "),
 }
 
@@ -73,12 +73,12 @@ def test_schedules_that_do_not(edit, reason: str) -> None:  # type: ignore[no-un
 def test_edits_that_do_not_fit() -> None:
     own = logistic().schedule
     for edit, what in (
-        (own.jam("q", 2), r"there is no loop 'q'; there are p\.chunks, p, n\.chunks"),
-        (own.tile("n.blocks", 2), r"goes by a step: block\('n.blocks', 2\)"),
-        (own.block("n", 2), r"goes one by one: tile\('n', 2\)"),
-        (own.tile("n", 8).tile("n", 2), "tiled already"),
-        (own.interchange("n", "p.1"), "there is more in n than p.1"),
-        (own.fuse("n", "n.2"), "other statements stand between"),
+        (own.jam("q", 2), r"there is no loop 'q'; the loops are p\.chunks, p, n\.chunks"),
+        (own.tile("n.blocks", 2), r"already has blocks: use block\('n.blocks', 2\)"),
+        (own.block("n", 2), r"has no blocks: use tile\('n', 2\)"),
+        (own.tile("n", 8).tile("n", 2), "already tiled"),
+        (own.interchange("n", "p.1"), "n contains more than p.1"),
+        (own.fuse("n", "n.2"), "there are other statements between"),
         (own.fuse("n", "p"), "does not follow n in the same loop"),
         (own.fuse("n.2", "n"), "does not follow n.2"),
     ):
@@ -86,13 +86,13 @@ def test_edits_that_do_not_fit() -> None:
             edit.text()
     with pytest.raises(ScheduleError, match="tile: size must be a number of iterations, at least 1, not 0"):
         own.tile("n", 0)
-    with pytest.raises(GraphTypeError, match="jam: by is an int"):
+    with pytest.raises(GraphTypeError, match="jam: by must be an int"):
         own.jam("n", 2.0)  # type: ignore[arg-type]
-    with pytest.raises(GraphTypeError, match="a loop is named by a str"):
+    with pytest.raises(GraphTypeError, match="the name of a loop must be a str"):
         own.jam(None, 2)  # type: ignore[arg-type]
-    with pytest.raises(GraphTypeError, match="schedule is a path or a Schedule"):
+    with pytest.raises(GraphTypeError, match="schedule must be a path or a Schedule"):
         aot.compile(logistic(), "nowhere", schedule=3)  # type: ignore[arg-type]
-    with pytest.raises(ScheduleError, match="schedule is the path of a file"):
+    with pytest.raises(ScheduleError, match="schedule must be the path of a file"):
         aot.compile(logistic(), "nowhere", schedule=own.text())
 
 

@@ -51,8 +51,8 @@ def test_lines_that_make_values() -> None:
         line, said = refused(lines[:k] + lines[k + 1 :])
         assert line == use
         # a later function may have a value of that name
-        told = f"no line above makes {made[k]}, which this one uses", f"{made[k]} is not in the table of sizes"
-        assert said.startswith(told) or "is used before it is made" in said
+        told = f"this line uses {made[k]}, and no line above defines it", f"{made[k]} is not in the table of sizes"
+        assert said.startswith(told) or "is used before it is defined" in said
         count += 1
     assert count > 3
 
@@ -65,4 +65,4 @@ def test_another_error_keeps_its_message() -> None:
 
 def test_files_without_lines() -> None:
     for lines in ([], ["", "  "], ["// a comment"]):
-        assert refused(lines) == (1, "there is no line of a nest in the file")
+        assert refused(lines) == (1, "the file has no line of a nest")

@@ -55,7 +55,7 @@ def test_every_nest_is_a_schedule_of_itself(name: str, monkeypatch: pytest.Monke
     accept(parse_module(text), text, "own", TINY)
     monkeypatch.setattr(acceptance, "rows_of", lambda function: object())
     if name in BEYOND:
-        with pytest.raises(ScheduleError, match="has no schedules by hand"):
+        with pytest.raises(ScheduleError, match="does not support schedules"):
             accept(parse_module(text), text, "own", TINY)
     else:
         accept(parse_module(text), text, "own", TINY)

@@ -266,7 +266,7 @@ def test_memory_is_taken_by_one_value_and_in_the_same_iterations() -> None:
     own = parse_module(SHARED)
     for name in "bc":
         accept(own, over(SHARED, name, "a"), "hand.nest.mlir", TINY)
-    with pytest.raises(ScheduleError, match="two values lie over the same one"):
+    with pytest.raises(ScheduleError, match="two values share the memory of the same value"):
         accept(own, over(over(SHARED, "b", "a"), "c", "a"), "hand.nest.mlir", TINY)
     with pytest.raises(ScheduleError, match="is overwritten before it is read for the last time"):
         accept(own, over(SHARED, "c", "b"), "hand.nest.mlir", TINY)

@@ -118,7 +118,7 @@ def test_samples_have_bounds_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"method": "BFGS", "bounds": Bounds(0, 1)}, GraphValueError, 'method "BFGS" has none'),
+        ({"method": "BFGS", "bounds": Bounds(0, 1)}, GraphValueError, 'method "BFGS" does not support bounds'),
         (
             {"bounds": Bounds(np.array([0.0, 2.0]), 1)},
             GraphValueError,
@@ -126,10 +126,10 @@ def test_samples_have_bounds_of_their_own() -> None:
         ),
         ({"bounds": scipy.optimize.Bounds(np.nan, 1)}, GraphValueError, "lower end nan"),
         ({"bounds": [(0, 1)]}, GraphValueError, "bounds are 1 pairs, and x0 is not a vector with as many"),
-        ({"bounds": [(0, 1), 3]}, GraphTypeError, "bounds are pairs .min, max., not 3"),
-        ({"bounds": 3.0}, GraphTypeError, "bounds are Bounds or a list of pairs, not float"),
-        ({"bounds": Bounds(np.zeros((1, 2)))}, GraphValueError, "bounds are like x0, or broadcast to it"),
-        ({"bounds": Bounds(1j)}, GraphTypeError, "bounds are real"),
+        ({"bounds": [(0, 1), 3]}, GraphTypeError, "bounds must be pairs .min, max., not 3"),
+        ({"bounds": 3.0}, GraphTypeError, "bounds must be Bounds or a list of pairs, not float"),
+        ({"bounds": Bounds(np.zeros((1, 2)))}, GraphValueError, "bounds must have the shape of x0 or broadcast to it"),
+        ({"bounds": Bounds(1j)}, GraphTypeError, "bounds must be real"),
     ],
 )
 def test_bounds_that_do_not_fit(options: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -196,7 +196,7 @@ def test_methods_of_least_squares_agree() -> None:
         ({"method": "lm", "bounds": (0, 1)}, GraphValueError, 'method "lm" has none'),
         ({"bounds": (0, 1, 2)}, GraphTypeError, "bounds must be Bounds.lb, ub. or a pair"),
         ({"bounds": (1, 0)}, GraphValueError, "lower end 1 and the upper end 0"),
-        ({"bounds": (0, [1, 2, 3])}, GraphValueError, "bounds are like x0, or broadcast to it"),
+        ({"bounds": (0, [1, 2, 3])}, GraphValueError, "bounds must have the shape of x0 or broadcast to it"),
         ({"method": "dogbox"}, GraphValueError, "dogbox"),
     ],
 )

@@ -138,7 +138,7 @@ def test_starts_that_are_refused() -> None:
         (ends(lambda t, y: None), GraphTypeError, "events returned None"),
         (ends(lambda t, y: y[0] * 1j), GraphTypeError, "events must be real"),
         ([], GraphValueError, "events is empty"),
-        (3, GraphTypeError, "events is a function, not int"),
+        (3, GraphTypeError, "events must be a function, not int"),
     ],
 )
 def test_events_that_do_not_fit(events: Any, error: type[Exception], message: str) -> None:

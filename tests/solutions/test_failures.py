@@ -110,7 +110,7 @@ def test_a_singular_system_that_must_converge_is_told_apart() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda: OPTIMIZE.root(3, TWO), TypeError, "root: F is a function, not 3"),
+        (lambda: OPTIMIZE.root(3, TWO), TypeError, "root: F must be a function, not 3"),
         (lambda: OPTIMIZE.root(lambda x: None, TWO), TypeError, "F returned None"),
         (lambda: OPTIMIZE.root(lambda x: x[0], TWO), ValueError, "F must have the shape of x"),
         (lambda: OPTIMIZE.root(lambda x: [x[0], x[1], x[0]], TWO), ValueError, "F must have the shape of x"),
@@ -118,10 +118,10 @@ def test_a_singular_system_that_must_converge_is_told_apart() -> None:
         (lambda: OPTIMIZE.root(lambda x: x * 1j, TWO), TypeError, "F must be real"),
         (lambda: OPTIMIZE.root(lambda x: x, at.zvector("z")), TypeError, "x0 must be a dense real tensor"),
         (lambda: OPTIMIZE.root(lambda x: x, TWO, method="hybr"), ValueError, "root: method"),
-        (lambda: OPTIMIZE.root(lambda x: x, TWO, tol=0), ValueError, "tol is between 0 and 1, not 0"),
-        (lambda: OPTIMIZE.root(lambda x: x, TWO, tol=A), TypeError, "tol is a number"),
-        (lambda: OPTIMIZE.root(lambda x: x, TWO, maxiter=0), ValueError, "maxiter is at least 1, not 0"),
-        (lambda: OPTIMIZE.root(lambda x: x, TWO, maxiter=1.5), TypeError, "maxiter is an int, not 1.5"),
+        (lambda: OPTIMIZE.root(lambda x: x, TWO, tol=0), ValueError, "tol must be between 0 and 1, not 0"),
+        (lambda: OPTIMIZE.root(lambda x: x, TWO, tol=A), TypeError, "tol must be a number"),
+        (lambda: OPTIMIZE.root(lambda x: x, TWO, maxiter=0), ValueError, "maxiter must be at least 1, not 0"),
+        (lambda: OPTIMIZE.root(lambda x: x, TWO, maxiter=1.5), TypeError, "maxiter must be an int, not 1.5"),
         (lambda: OPTIMIZE.root_scalar(lambda x: x), TypeError, "method 'newton' needs a start x0"),
         (lambda: OPTIMIZE.root_scalar(lambda x: x, x0=TWO), ValueError, "x0 must be a scalar"),
         (lambda: OPTIMIZE.root_scalar(lambda x: x, bracket=(1.0,)), TypeError, r"a pair \(a, b\)"),

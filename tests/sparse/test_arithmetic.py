@@ -227,7 +227,7 @@ def test_the_wrong_kind_of_operand() -> None:
             instance(x, x)
     with pytest.raises(GraphTypeError, match="expected a vector"):
         sp.row_scale(x, d)
-    with pytest.raises(GraphTypeError, match="structured_pow: argument 1 is a scalar"):
+    with pytest.raises(GraphTypeError, match="structured_pow: argument 1 must be a scalar"):
         sp.structured_pow(x, v)
     with pytest.raises(GraphTypeError, match="must be elementwise"):
         sp.structured_elemwise(at.sum)(lambda x: x)(x)

@@ -57,9 +57,9 @@ def test_types() -> None:
     for wrong in ({"blocksize": None}, {"blocksize": (2,)}, {"blocksize": (0, 1)}, {"blocksize": (4, 4)}):
         with pytest.raises(GraphValueError, match=r"blocksize|multiple"):
             sp.bsr_matrix("A", shape=(6, 6), **wrong)
-    with pytest.raises(GraphValueError, match="csr has no blocksize"):
+    with pytest.raises(GraphValueError, match="csr does not accept a blocksize"):
         sp.matrix("csr", blocksize=(2, 2))
-    with pytest.raises(GraphValueError, match="extent 9 along axis 1 is not a multiple of the 2"):
+    with pytest.raises(GraphValueError, match="extent 9 along axis 1 is not a multiple of 2"):
         sp.constant(M).tobsr((2, 2))
     with pytest.raises(GraphTypeError, match="numbers r and c"):
         sp.BSR(at.tensor3("x"), [0], [0, 1], [2, 2])

@@ -80,7 +80,7 @@ def test_a_step_takes_rows() -> None:
     ],
 )
 def test_sparse_sequences_states_and_results_are_refused(wrong: Any) -> None:
-    with pytest.raises(GraphTypeError, match="a sparse matrix where a dense tensor is needed"):
+    with pytest.raises(GraphTypeError, match="expected a dense tensor, found a sparse matrix"):
         wrong(sp.csr_matrix("x"))
 
 

@@ -90,10 +90,13 @@ def test_patterns_that_do_not_fit() -> None:
     blocks = sp.bsr_matrix("C", shape=(4, 4), blocksize=(2, 2))
     with pytest.raises(GraphValueError, match=r"In\(A\): pattern is 4 x 5, and the matrix is 5 x 4"):
         aot.In(A, pattern=P.T)
-    with pytest.raises(GraphTypeError, match="pattern is a SciPy sparse matrix, not str 'dense'"):
+    with pytest.raises(GraphTypeError, match="pattern must be a SciPy sparse matrix, not str 'dense'"):
         aot.In(A, pattern="dense")
-    for variable, what in ((x, "for CSR and CSC matrices, not float64"), (blocks, "for CSR and CSC matrices, not bsr")):
+    for variable, what in (
+        (x, "for CSR and CSC matrices, not for float64"),
+        (blocks, "for CSR and CSC matrices, not for bsr"),
+    ):
         with pytest.raises(GraphTypeError, match=what):
             aot.In(variable, pattern=P)
-    with pytest.raises(GraphTypeError, match="a matrix with a pattern has a static shape"):
+    with pytest.raises(GraphTypeError, match="a matrix with a pattern must have a static shape"):
         aot.In(open_ended, pattern=P)

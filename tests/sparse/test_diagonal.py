@@ -51,7 +51,7 @@ def test_trace() -> None:
     assert aot.function([x], total).reference(scipy.sparse.csr_matrix(np.full((2, 3), 100, "int8"))) == 200
     with pytest.raises(GraphTypeError, match="sparse matrix"):
         sp.diag(at.matrix())
-    with pytest.raises(GraphTypeError, match="k is an int"):
+    with pytest.raises(GraphTypeError, match="k must be an int"):
         sp.diag(x, 1.0)
 
 

@@ -132,7 +132,7 @@ def test_refused(field: Any) -> None:
             refused(at.dmatrix("D"))
     with pytest.raises(GraphTypeError, match="expected a real matrix"):
         sp.selected_inverse(sp.csr_matrix("C", dtype="complex128"))
-    with pytest.raises(GraphTypeError, match="b is a vector or a matrix"):
+    with pytest.raises(GraphTypeError, match="b must be a vector or a matrix"):
         sp.precision_draws(A, 1.0)
     f = aot.function([A], sp.slogdet(A).logabsdet)
     for run in (f, f.reference):

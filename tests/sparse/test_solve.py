@@ -161,15 +161,15 @@ def test_extents_that_differ() -> None:
 
 def test_refused() -> None:
     A, b = sp.csr_matrix("A"), at.dvector("b")
-    with pytest.raises(GraphValueError, match="method is one of 'direct', 'cholesky', 'cg', 'bicgstab', not 'qr'"):
+    with pytest.raises(GraphValueError, match="method must be one of 'direct', 'cholesky', 'cg', 'bicgstab', not 'qr'"):
         sp.solve(A, b, "qr")
-    with pytest.raises(GraphValueError, match=r"preconditioner is one of .*, not 'ilu'"):
+    with pytest.raises(GraphValueError, match=r"preconditioner must be one of .*, not 'ilu'"):
         sp.solve(A, b, preconditioner="ilu")
-    with pytest.raises(GraphValueError, match="maxiter is None or a positive number of steps"):
+    with pytest.raises(GraphValueError, match="maxiter must be None or a positive number of steps"):
         sp.cg(A, b, maxiter=0)
     with pytest.raises(GraphTypeError, match="expected a sparse matrix"):
         sp.solve(at.dmatrix("D"), b)
-    with pytest.raises(GraphTypeError, match="b is a vector or a matrix"):
+    with pytest.raises(GraphTypeError, match="b must be a vector or a matrix"):
         sp.cg(A, 1.0)
     with pytest.raises(GraphTypeError, match="x0 must have the rank of b"):
         sp.cg(A, b, np.zeros((2, 2)))

@@ -147,7 +147,7 @@ def test_the_dim_must_be_there_once() -> None:
     f = function_of("global")
     with pytest.raises(GraphValueError, match="none of the inputs has a dim 'm'"):
         aot.split(f, over="m")
-    with pytest.raises(GraphTypeError, match="f is a Function"):
+    with pytest.raises(GraphTypeError, match="f must be a Function"):
         aot.split(3, over="n")  # type: ignore[arg-type]
 
 

@@ -62,7 +62,7 @@ class Hanging(FileSource):
 
 
 def test_processes_that_hang_are_ended() -> None:
-    with Processes(1) as engine, pytest.raises(ChunkError, match="no chunk was done in 2 seconds"):
+    with Processes(1) as engine, pytest.raises(ChunkError, match="no chunk was completed within 2 seconds"):
         logistic()(engine, timeout=2, **{**rows(), "X": Hanging(rows()["X"])})
 
 
@@ -127,7 +127,7 @@ def test_a_minimizer() -> None:
     whole = logistic().function
     inside = minimize(lambda w: whole(given["X"], given["y"], w)["loss"], np.zeros(4), tol=1e-10)
     np.testing.assert_allclose(found.x, inside.x, atol=1e-4)
-    with pytest.raises(ArgumentTypeError, match="nothing to minimise"):
+    with pytest.raises(ArgumentTypeError, match="no variable to minimise"):
         logistic().minimizer(**given)
 
 
@@ -137,7 +137,7 @@ def test_progress_and_time() -> None:
     assert seen == [("logistic_map1", k, 3) for k in (1, 2, 3)]
     with ThreadPoolExecutor(1) as executor:
         executor.submit(__import__("time").sleep, 0.5)
-        with pytest.raises(ChunkError, match=r"logistic_map1: no chunk was done in 0\.01 seconds"):
+        with pytest.raises(ChunkError, match=r"logistic_map1: no chunk was completed within 0\.01 seconds"):
             logistic()(Pool(executor, 1), timeout=0.01, **rows())
 
 
@@ -148,7 +148,7 @@ def test_bad_rows_are_named(tmp_path: Path) -> None:
     np.save(tmp_path / "y.npy", given["y"])
     rounds = logistic().library
     with pytest.raises(
-        ArgumentValueError, match=r"X: piece 2 of 2 has float64 \(rows, 3\), the first has float64 \(rows, 4\)"
+        ArgumentValueError, match=r"X: piece 2 of 2 has float64 \(rows, 3\), but the first has float64 \(rows, 4\)"
     ):
         rounds.bind(X=[tmp_path / "a.npy", tmp_path / "b.npy"], y=given["y"])
     with pytest.raises(ArgumentValueError, match="numbers of rows differ: X has 100, y has 99"):

@@ -32,8 +32,8 @@ from aotensor_runtime.rounds.worker import Handle
         ({"retries": -1}, ArgumentValueError, "retries: a chunk is tried again 0 times or more, not -1"),
         ({"retries": None}, ArgumentTypeError, "retries: expected a whole number, found None"),
         ({"timeout": "1"}, ArgumentTypeError, "timeout: expected seconds, found '1'"),
-        ({"timeout": 0}, ArgumentValueError, "timeout: some seconds are needed until a chunk is done, not 0"),
-        ({"timeout": float("nan")}, ArgumentValueError, "timeout: some seconds are needed"),
+        ({"timeout": 0}, ArgumentValueError, "timeout: must be a positive number of seconds, not 0"),
+        ({"timeout": float("nan")}, ArgumentValueError, "timeout: must be a positive number"),
         ({"progress": 3}, ArgumentTypeError, "progress: expected a function of (function, chunks done, chunks)"),
         ({"engine": 3}, ArgumentTypeError, "engine: expected an engine, found 3"),
     ],
@@ -71,7 +71,7 @@ class Changing(FileSource):
     [
         (lambda x: x.astype("float32"), r"X: float32 \(rows, 4\), its source says float64 \(rows, 4\)"),
         (lambda x: x[:, :3], r"X: float64 \(rows, 3\), its source says float64 \(rows, 4\)"),
-        (lambda x: x[:3], "X: changing, rows 10 to 20: only 3 rows are there"),
+        (lambda x: x[:3], "X: changing, rows 10 to 20: the file has only 3 rows"),
     ],
 )
 def test_chunks_of_another_kind(change: Callable[[Any], Any], title: str) -> None:

@@ -20,7 +20,7 @@ from aotensor_runtime import load
 from aotensor_runtime.errors import ForeignLibrary, UnsupportedMachine
 
 is_debian_here = sys.platform == "linux" and platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"
-HERE = "this machine is Linux on x86-64 with glibc; for it: aotensor compile MODEL --target x86_64-linux-gnu"
+HERE = "this machine is Linux on x86-64 with glibc; compile for it: aotensor compile MODEL --target x86_64-linux-gnu"
 needs_glibc = pytest.mark.skipif(not is_debian_here, reason="the messages are those of x86-64 Linux with glibc")
 
 
@@ -33,14 +33,14 @@ def simple() -> aot.Function:
     ("options", "message", "hint"),
     [
         ({"target": "soup"}, "target soup is not known to LLVM", "libraries are made for x86_64-linux-gnu, "),
-        ({"target": "aarch64-lunix-gnu"}, "target aarch64-lunix-gnu: there is no system gnu", "did you mean aarch64"),
-        ({"target": "aarch64-linux-muls"}, "target aarch64-linux-muls: there is no C library muls", "did you"),
-        ({"target": "x86_64-beos"}, "target x86_64-beos: there is no system beos", "did you mean x86_64-macos"),
+        ({"target": "aarch64-lunix-gnu"}, "target aarch64-lunix-gnu: unknown system gnu", "did you mean aarch64"),
+        ({"target": "aarch64-linux-muls"}, "target aarch64-linux-muls: unknown C library muls", "did you"),
+        ({"target": "x86_64-beos"}, "target x86_64-beos: unknown system beos", "did you mean x86_64-macos"),
         ({"target": "x86_64-freebsd"}, "shared libraries for x86_64-freebsd are not supported", "emit an object file"),
         ({"target": "x86_64-windows-msvc"}, "shared libraries for x86_64-pc-windows-msvc are not", "x86_64-w"),
-        ({"target": "i686-linux-gnu"}, "i686-linux-gnu has 32-bit pointers", "wasm32-wasi is the one"),
+        ({"target": "i686-linux-gnu"}, "i686-linux-gnu has 32-bit pointers", "use wasm32-wasi"),
         ({"target": "s390x-linux-gnu"}, "target s390x-linux-gnu is big-endian", "only little-endian"),
-        ({"target": "wasm32-wasi", "cpu": "host"}, "cpu host is not a cpu of wasm32-wasi", "use generic"),
+        ({"target": "wasm32-wasi", "cpu": "host"}, "which cannot run code for wasm32-wasi", "use generic"),
         ({"target": "riscv64-linux-gnu", "cpu": "haswell"}, "cpu haswell is unknown for riscv64-linux-gnu", "there"),
         ({"cpu": "native"}, "cpu native is unknown for", "did you mean host?"),
         ({"features": "-sse2"}, "cpu features '-sse2': -sse2 would change the calling convention", "leave out -sse2"),
@@ -92,8 +92,8 @@ def test_linkers(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("target", "file", "message"),
     [
-        ("aarch64-linux-gnu", "libmodel.so", "the library is for AArch64, this machine is x86-64"),
-        ("x86_64-linux-musl", "libmodel.so", "the library is for Linux with musl, this process has glibc"),
+        ("aarch64-linux-gnu", "libmodel.so", "the library is for AArch64, but this machine is x86-64"),
+        ("x86_64-linux-musl", "libmodel.so", "the library is for Linux with musl, but this process has glibc"),
         ("x86_64-windows-gnu", "model.dll", "the library is for Windows on x86-64, not for this machine"),
         ("arm64-macos", "libmodel.dylib", "the library is for macOS on AArch64, not for this machine"),
         ("wasm32-wasi", "model.wasm", "the library is for WebAssembly, not for this machine"),
@@ -119,7 +119,7 @@ def test_windows_has_the_memory_that_code_asks_for() -> None:
 
 def test_javascript_has_no_complex_arrays(tmp_path: Path) -> None:
     z = aot.tensor.vector("z", dtype="complex128")
-    with pytest.raises(UnsupportedError, match="f: z is complex128, which JavaScript has no array for"):
+    with pytest.raises(UnsupportedError, match="f: z is complex128, and JavaScript does not have arrays of it"):
         aot.compile(aot.function([z], z + 1, name="f"), tmp_path / "out", target="wasm32-wasi")
     assert not (tmp_path / "out").exists()
 

@@ -57,7 +57,7 @@ def test_texts_travel_but_to_pages(target: str, made: Made, capfd: pytest.Captur
     path = made(target, "strict") / FILES[target][0]
     code, said = run(["inspect", str(path), "--stage", "loops", "--function", "gradient"]), capfd.readouterr()
     if target == "wasm32-wasi":
-        assert code == 2 and "stage loops does not travel in a library" in said.err
+        assert code == 2 and "stage loops is not stored in a library" in said.err
     else:
         assert code == 0 and "func.func" in said.out
 
@@ -131,9 +131,9 @@ def test_signatures_fit_what_was_sealed(made: Made) -> None:
 
 def test_other_files_of_the_same_systems(tmp_path: Path) -> None:
     for content, message in (
-        (b"MZ" + bytes(100), "a file for DOS or Windows, but not a library"),
-        (b"\xca\xfe\xba\xbe" + bytes(40), "a file for several processors of macOS"),
-        (b"\xcf\xfa\xed\xfe" + bytes(40), "a file for macOS, but not a library"),
+        (b"MZ" + bytes(100), "this is a DOS or Windows file, but not a library"),
+        (b"\xca\xfe\xba\xbe" + bytes(40), "this is a macOS file for several processors"),
+        (b"\xcf\xfa\xed\xfe" + bytes(40), "this is a macOS file, but not a library"),
         (b"\0asm\2\0\0\0", "not a WebAssembly module of version 1"),
         (b"\0asm\1\0\0\0", "aotensor did not build this file: it has no manifest"),
     ):

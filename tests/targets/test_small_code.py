@@ -44,7 +44,7 @@ def _code_bytes(path: Path) -> int:
 
 @pytest.mark.parametrize("level", [0, 1])
 def test_is_refused_without_optimisation(tmp_path: Path, level: int) -> None:
-    with pytest.raises(GraphValueError, match=re.escape(f"opt_size does not go with optimisation level {level}")):
+    with pytest.raises(GraphValueError, match=re.escape(f"opt_size is not supported at optimisation level {level}")):
         aot.compile(_logistic(), tmp_path, opt_size=True, opt_level=level)
 
 
@@ -54,5 +54,5 @@ def test_is_refused_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFi
     )
     arguments = ["compile", str(tmp_path / "m.py"), "--opt-size", "-O", "1", "-o", str(tmp_path / "out")]
     assert run(arguments) == 2
-    assert "opt_size does not go with optimisation level 1" in capsys.readouterr().err
+    assert "opt_size is not supported at optimisation level 1" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

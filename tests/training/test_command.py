@@ -107,7 +107,7 @@ def test_a_program_in_c_trains_in_place(tmp_path: Path) -> None:
     ("train", "rule", "wrt", "said"),
     [
         ("loss=sise", None, "b", ["no output 'sise'", "outputs: score, size; losses: mse, mae, cross_entropy"]),
-        ("loss=score", None, "b", ["--train: the output score of f is float64[n], not one floating number"]),
+        ("loss=score", None, "b", ["--train: the output score of f is float64[n], not a floating scalar"]),
         ("loss=mse:scor", None, "b", ["no output 'scor'", "did you mean score?"]),
         ("loss=cross_entropy", None, "b", ["logits [examples, classes]"]),
         ("loss=size", None, "b", ["--train: f: "]),
@@ -140,7 +140,7 @@ def test_a_pattern_prefers_parameters_to_data(tmp_path: Path) -> None:
 
 def test_the_options_belong_together() -> None:
     for train, rule, wrt, option in ((None, "adam", None, "--optimizer"), (None, None, "b", "--wrt")):
-        with pytest.raises(Refusal, match=f"{option} is about training"):
+        with pytest.raises(Refusal, match=f"{option} needs --train"):
             wanted_training(train, rule, wrt)
     with pytest.raises(Refusal, match="--train needs --wrt"):
         wanted_training("loss=mse", None, None)

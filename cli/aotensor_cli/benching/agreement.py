@@ -18,7 +18,7 @@ def difference(ours: Any, other: Any) -> str | None:
     for name, x in ours.outputs.items():
         patterns = [[part.tolist() for part in parts_of(one.outputs[name])[1:]] for one in (ours, other)]
         if patterns[0] != patterns[1]:
-            return f"{ours.spec.name}: {name} has another sparsity pattern than that of the other library"
+            return f"{ours.spec.name}: {name} has another sparsity pattern than in the other library"
         found, expected = (parts_of(one.outputs[name])[0] for one in (ours, other))
         tolerance = absolute_tolerance(expected, 1e-4 if x.dtype == np.float32 else 1e-7)
         problem = disagreement(found, expected, tolerance)

@@ -43,7 +43,7 @@ def check_plot(path: Path) -> None:
     if path.suffix.lower() not in FORMATS:
         raise Refusal(f"--plot {path}: the name of a picture ends in {' or '.join(FORMATS)}")
     if path.is_dir() or not path.parent.is_dir():
-        raise Refusal(f"--plot {path}: {'is a folder' if path.is_dir() else f'there is no folder {path.parent}'}")
+        raise Refusal(f"--plot {path}: {'this is a folder' if path.is_dir() else f'there is no folder {path.parent}'}")
     try:
         importlib.import_module("matplotlib.figure")
     except ImportError as error:

@@ -26,8 +26,8 @@ def read_languages(text: str | None) -> tuple[str, ...]:
     names = [] if text is None else [part.strip().lower() for part in text.split(",")]
     for name in names:
         if name not in _LANGUAGES:
-            hint = similar(name, _LANGUAGES) or f"there are {', '.join(_LANGUAGES)}; the SDK has C and C++"
-            raise Refusal(f"--bindings: there are none for {name!r:.60}", hint)
+            hint = similar(name, _LANGUAGES) or f"supported languages: {', '.join(_LANGUAGES)}; the SDK has C and C++"
+            raise Refusal(f"--bindings: the language {name!r:.60} is not supported", hint)
     return tuple(dict.fromkeys(names))
 
 

@@ -16,7 +16,7 @@ from aotensor_cli.reading.completion import complete_subject
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _ELSEWHERE: Final = {
-    "--schedule": "a schedule is for one function, and a split function compiles to several",
+    "--schedule": "a schedule applies to one function, and a split function compiles to several",
     "--passes": "give the function its passes in the model",
     "--disable-pass": "give the function its passes in the model",
     "--grad": "write the gradient in the model: it is split with the value",

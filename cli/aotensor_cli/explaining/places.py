@@ -45,7 +45,9 @@ def split_line(text: str) -> tuple[str, str | None, str | None, int]:
     """
     head, _, number = text.rpartition(":")
     if not head or not re.fullmatch(r"\d{1,9}", number):
-        raise Refusal(f"{text}: this names no line", "write model.py:9, or model.py:layers.py:9 for a file it imports")
+        raise Refusal(
+            f"{text}: a line number is missing", "write model.py:9, or model.py:layers.py:9 for a file it imports"
+        )
     model, _, inner = head.rpartition(":")
     if model and inner.isidentifier():
         return model, inner, None, int(number)
@@ -58,7 +60,7 @@ def other_line(text: str, file: str) -> Line:
     """The second line: `11`, `:11`, `model.py:11` or a path with a number.   Raises: Refusal"""
     match = re.fullmatch(r"(?:(.*?):)?(\d{1,9})", text)
     if match is None:
-        raise Refusal(f"{text}: this names no line", f"write {file}:11, or 11 for a line of the same file")
+        raise Refusal(f"{text}: a line number is missing", f"write {file}:11, or 11 for a line of the same file")
     return Line(re.split(r"[/\\:]", match[1] or "")[-1] or file, int(match[2]))
 
 

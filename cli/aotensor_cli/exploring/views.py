@@ -133,7 +133,7 @@ def _checked(build: Build, name: str, text: str | None) -> str:
     seen = [run if run.partition(".")[0] in often else run.removesuffix(".1") for run in seen]
     missing = name.removeprefix(BEFORE)
     if missing in STAGES:
-        raise Refusal(f"--diff before is for a pass, and {missing} is a stage", what_there_is(seen, 60))
+        raise Refusal(f"--diff before needs a pass, and {missing} is a stage", what_there_is(seen, 60))
     raise Refusal(f"pass {missing} did not run", what_there_is(seen, 60))
 
 

@@ -57,7 +57,9 @@ def runtime_requirement(makers: Sequence[str]) -> str:
     try:
         latest = max(map(Version, makers))
     except InvalidVersion as error:
-        raise Refusal(f"a library was made by a version of aotensor that is none: {', '.join(makers):.60}") from error
+        raise Refusal(
+            f"a library names an invalid version of aotensor as its compiler: {', '.join(makers):.60}"
+        ) from error
     if latest.release == (0,):
         return RUNTIME
     oldest = f"{latest.major}.{latest.minor}.{latest.micro}{'.dev0' if latest.is_prerelease else ''}"

@@ -34,10 +34,10 @@ def fmu_files(paths: Sequence[Path], version: Version) -> dict[str, bytes]:
         identifier = model_identifier(manifest)
         description = model_description(manifest, str(version)).encode()
         if files.setdefault("modelDescription.xml", description) != description:
-            raise Refusal(f"{paths[0]} and {path} are of different models", "make an FMU of each")
+            raise Refusal(f"{paths[0]} and {path} were compiled from different models", "make an FMU of each")
         place = f"binaries/{_platform(library)}/{identifier}{PurePath(library.file_name).suffix}"
         if place in files:
-            raise Refusal(f"{path}: a library for {library.platform} was given before", "leave one of them out")
+            raise Refusal(f"{path}: another library for {library.platform} is given", "leave one of them out")
         files[place] = library.data
         folder = place.rpartition("/")[0]
         files |= {f"{folder}/{name}": content for name, content in library.weights_files.items()}

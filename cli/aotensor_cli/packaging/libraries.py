@@ -97,13 +97,13 @@ def read_libraries(paths: Sequence[Path], with_imports: bool = True) -> list[Shi
                 found.append(_shared(path, data, with_imports))
     if not found:
         raise Refusal(
-            f"{paths[0]}: a package needs the shared library, too", "compile it with --emit lib --emit static"
+            f"{paths[0]}: a package also needs the shared library", "compile it with --emit lib --emit static"
         )
     for path, data, manifest in archives:
         fitting = [i for i, library in enumerate(found) if library.manifest.to_json() == manifest.to_json()]
         if not fitting:
             raise Refusal(
-                f"{path}: no shared library was given that was compiled as this one",
+                f"{path}: the shared library of the same compilation is missing",
                 f"give {system_of(manifest.target).shared.format(manifest.name)} of the same compilation",
             )
         found[fitting[0]] = replace(found[fitting[0]], archive=data)
@@ -114,11 +114,11 @@ def read_libraries(paths: Sequence[Path], with_imports: bool = True) -> list[Shi
 def _shared(path: Path, data: bytes, with_imports: bool) -> Shipped:
     if not is_library(path):
         if path.suffix == ".py":
-            raise Refusal(f"{path}: this is not compiled yet", f"aotensor compile {path}")
+            raise Refusal(f"{path}: this is a model, not a library", f"aotensor compile {path}")
         refuse_other_kinds(path, data)
     container = Container(data)
     if container.image.kind != SHARED:
-        raise ForeignLibrary("an ELF file, but not a shared library", hint="compile it with --emit lib")
+        raise ForeignLibrary("this is an ELF file, but not a shared library", hint="compile it with --emit lib")
     container.check()
     manifest = container.manifest()
     if not _NAME.fullmatch(manifest.name) or not re.fullmatch(r"[A-Za-z0-9_]*", manifest.prefix):
@@ -149,7 +149,7 @@ def _imports(path: Path, manifest: Manifest) -> bytes | None:
     if not path.with_name(name).is_file():
         raise Refusal(
             f"{path}: its import library {name} is not next to it",
-            "it was written next to the DLL; a wheel does without: --emit wheel",
+            "it was written next to the DLL; a wheel does not need it: --emit wheel",
         )
     return read_library(path.with_name(name))
 
@@ -165,7 +165,7 @@ def _archived(data: bytes) -> Manifest:
             return read_manifest(member[place.offset : place.offset + place.size])
     objects = [member for member in members if member.startswith(b"\x7fELF")]
     if not objects:
-        raise ForeignLibrary("aotensor did not build this static library: it has no object file")
+        raise ForeignLibrary("aotensor did not build this static library: it contains no object file")
     return Container(objects[0]).manifest()
 
 
@@ -175,7 +175,7 @@ def _members(data: bytes) -> Iterator[bytes]:
     while at < len(data):
         size = data[at + 48 : at + 58].strip()
         if not size.isdigit() or at + _MEMBER + int(size) > len(data):
-            raise DamagedLibrary("the static library ends inside a member, or has a broken one")
+            raise DamagedLibrary("the static library ends inside a member, or a member is damaged")
         yield data[at + _MEMBER : at + _MEMBER + int(size)]
         at += _MEMBER + int(size) + int(size) % 2
 

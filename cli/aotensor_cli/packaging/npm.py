@@ -37,11 +37,15 @@ def npm_files(
     """
     wanted = [kind for kind in ("wheel", "sdk") if kind in others]
     if wanted and libraries[0].suffix == SUFFIX:
-        what = "Python loads those for Linux, Windows and macOS" if wanted[0] == "wheel" else "C links no such library"
-        raise Refusal(f"{libraries[0]} is for WebAssembly, and {what}", this_machine().fitting())
+        what = (
+            "Python loads libraries for Linux, Windows and macOS"
+            if wanted[0] == "wheel"
+            else "C programs cannot link such a library"
+        )
+        raise Refusal(f"{libraries[0]} is for WebAssembly, but {what}", this_machine().fitting())
     if len(libraries) > 1 or libraries[0].suffix != SUFFIX or set(others) - {"npm"}:
         raise Refusal(
-            "a package for npm is made of one library for WebAssembly, alone", "give NAME.wasm and nothing else"
+            "a package for npm must contain exactly one library, for WebAssembly", "give NAME.wasm and nothing else"
         )
     data, manifest = read_module(libraries[0])
     package = name if name is not None else manifest.name.lower()
@@ -70,7 +74,7 @@ def npm_name(name: str, version: Version) -> str:
 def semantic(version: Version) -> str:
     """A version in npm's form: three numbers, and a pre-release part after a dash."""
     if version.epoch or len(version.release) > 3 or version.local or version.post is not None:
-        raise Refusal(f"the version {version} has no form for npm", "write it as 1.2.3, or 1.2.3rc1")
+        raise Refusal(f"npm does not support the version {version}", "write it as 1.2.3, or 1.2.3rc1")
     numbers = ".".join(str(n) for n in (*version.release, 0, 0)[:3])
     early = [f"{letter}.{number}" for letter, number in [version.pre or ("", None)] if letter]
     early += [f"dev.{version.dev}"] if version.dev is not None else []

@@ -54,7 +54,7 @@ def platform_of(machine: int, target: str, needed: Collection[str]) -> Platform:
     if machine in _MACHINES and "-macosx" in target:
         return Platform(_MACHINES[machine].replace("aarch64", "arm64"), "libSystem")
     if machine not in _MACHINES or "linux" not in target:
-        raise ForeignLibrary(f"packages for {target} are not made", hint="Linux, Windows and macOS have some")
+        raise ForeignLibrary(f"packages for {target} are not supported", hint="Linux, Windows and macOS are supported")
     is_glibc = "libc.so.6" in needed or ("musl" not in target and not any("musl" in name for name in needed))
     return Platform(_MACHINES[machine], "glibc" if is_glibc else "musl")
 

@@ -35,7 +35,7 @@ def read_bench(path: Path) -> list[Row]:
     """The rows of a file.   Raises: Refusal if it is not output of `bench --json`"""
     rows = read_output(path, "bench", "rows", _row)
     if not rows:
-        raise Refusal(f"{path}: there is no measurement in it")
+        raise Refusal(f"{path}: the file contains no measurement")
     return rows
 
 
@@ -69,19 +69,19 @@ def _row(tree: dict[str, Any]) -> Row:
 def positive(x: Any) -> float:
     """A positive number of JSON.   Raises: ValueError for another value"""
     if number(x) <= 0:
-        raise ValueError("a positive number is needed")
+        raise ValueError("a number must be positive")
     return float(x)
 
 
 def number(x: Any) -> float:
     """A number of JSON that is at least 0.   Raises: ValueError for another value"""
     if not isinstance(x, int | float) or isinstance(x, bool) or not isfinite(x) or x < 0:
-        raise ValueError("a number of at least 0 is needed")
+        raise ValueError("a number must be at least 0")
     return float(x)
 
 
 def whole(x: Any) -> int:
     """A whole number of JSON that is at least 0.   Raises: ValueError for another value"""
     if not isinstance(x, int) or isinstance(x, bool) or x < 0:
-        raise ValueError("a whole number is needed")
+        raise ValueError("a number must be whole")
     return x

@@ -176,7 +176,7 @@ def dim_sets(
                 shown = {n for f in functions for n in dim_names(f, has_parts=False)}
                 raise Refusal(f"no function has a dim {plain(name)}", hint_of_dims(name, shown))
     if measured and not any(name in dims for name, _ in measured):
-        raise Refusal(f"the measurements are of {measured[0][0]}, not of {', '.join(dims)}")
+        raise Refusal(f"the measurements were made for {measured[0][0]}, not for {', '.join(dims)}")
     given = [dict(one) for one in sizes] or list(
         {tuple(one.items()): one for name, one in measured if name in dims}.values()
     )

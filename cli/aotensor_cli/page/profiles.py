@@ -61,7 +61,7 @@ def read_profiles(path: Path) -> list[MeasuredLines]:
     """The profiles in a file, one for each function.   Raises: Refusal if it is not output of `profile --json`"""
     found = read_output(path, "profile", "profiles", _profile)
     if not found:
-        raise Refusal(f"{path}: there is no profile in it", _HINT)
+        raise Refusal(f"{path}: the file contains no profile", _HINT)
     return found
 
 
@@ -69,7 +69,7 @@ def of_functions(profiles: Sequence[MeasuredLines], names: Sequence[str]) -> lis
     """The profiles of some functions.   Raises: Refusal if there are profiles, but none of these functions"""
     found = [x for x in profiles if x.function in names]
     if profiles and not found:
-        raise Refusal(f"the profile is of {profiles[0].function}, not of {', '.join(names)}")
+        raise Refusal(f"the profile was made for {profiles[0].function}, not for {', '.join(names)}")
     return found
 
 
@@ -94,5 +94,5 @@ def _line(tree: dict[str, Any]) -> MeasuredLine:
 def _part(x: Any) -> float:
     """Raises: ValueError for a number that is not from 0 to 1, apart from rounding"""
     if number(x) > 1 + 1e-6:
-        raise ValueError("a share is at most 1")
+        raise ValueError("a share must be at most 1")
     return float(x)

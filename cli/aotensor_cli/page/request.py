@@ -36,26 +36,30 @@ def chosen(
     if form not in ("html", "svg", *EXPORTS):
         for given, name in ((bench, "--bench"), (profile, "--profile"), (sizes, "--sizes"), (sources, "--source")):
             if given:
-                raise Refusal(f"{name} is for pages, pictures and exports", "add --format html")
+                raise Refusal(f"{name} needs a page, picture or export", "add --format html")
         if stage == MEMORY:
-            raise Refusal("the memory plan is a picture", "add --format svg")
+            raise Refusal("the memory plan can only be drawn", "add --format svg")
         return None
     if form == "html" and stage is not None:
-        raise Refusal("a page has all stages", "leave out --stage")
+        raise Refusal("--format html shows all stages, so --stage is not supported", "leave out --stage")
     if form in EXPORTS:
         _check_export(form, stage, is_library, bench)
     if form == "svg":
         if stage not in DRAWN:
-            raise Refusal("--format svg draws one stage of a model", f"add --stage: {', '.join(DRAWN)}")
+            raise Refusal("--format svg needs one stage of a model", f"add --stage: {', '.join(DRAWN)}")
         if is_library:
-            raise Refusal("--format svg draws a model", "use --format html for a library, or draw the model")
+            raise Refusal(
+                "--format svg is not supported for a library", "use --format html for a library, or draw the model"
+            )
         for measured, name in ((bench, "--bench"), (profile, "--profile")):
             if measured is not None:
-                raise Refusal(f"{name} is for pages", "use --format html")
+                raise Refusal(f"{name} needs a page", "use --format html")
     if sources and not is_library:
-        raise Refusal("--source is for libraries", "a model is its own source")
+        raise Refusal("--source is supported only for libraries", "leave it out: the source of a model is known")
     if sizes and is_library:
-        raise Refusal("--sizes is for models: a library holds no estimates", "make the page of the model")
+        raise Refusal(
+            "--sizes is supported only for models: a library contains no estimates", "make the page of the model"
+        )
     rows = [] if bench is None else read_bench(bench)
     profiles = [] if profile is None else read_profiles(profile)
     return PageOptions(form, stage, [parse_sizes(text) for text in sizes], rows, sources, profiles)
@@ -64,8 +68,8 @@ def chosen(
 def _check_export(form: str, stage: str | None, is_library: bool, bench: Path | None) -> None:
     """Refuse options that do not apply to exports for graph viewers."""
     if is_library:
-        raise Refusal(f"--format {form} writes the graphs of a model", "use --format html for a library")
+        raise Refusal(f"--format {form} is not supported for a library", "use --format html for a library")
     if stage is not None and stage not in EXPORTED:
         raise Refusal(f"--format {form} has no stage {stage}", f"write one of {', '.join(EXPORTED)}")
     if bench is not None:
-        raise Refusal("--bench is for pages", "use --format html; exports show a --profile")
+        raise Refusal("--bench needs a page", "use --format html; exports support --profile")

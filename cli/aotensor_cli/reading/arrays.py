@@ -74,7 +74,7 @@ def _chosen(path: Path, key: str, name: str) -> Any:
         return values[key]
     if len(values) == 1 and key == name:
         return next(iter(values.values()))
-    raise Refusal(f"{path}: there is no array {key}", f"it has {', '.join(map(str, values))}")
+    raise Refusal(f"{path}: the file has no array {key}", f"it has {', '.join(map(str, values))}")
 
 
 def _path_and_key(text: str, name: str) -> tuple[Path | None, str]:
@@ -115,7 +115,7 @@ def read_file(path: Path) -> dict[str | None, Any]:
     except Exception as error:  # what NumPy and zipfile trip over in a damaged file: TokenError, zlib.error, ...
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise Refusal(f"{path}: cannot be understood ({reason})") from error
-    raise Refusal(f"{path}: files of this kind are not read", f"use {', '.join(READABLE)}")
+    raise Refusal(f"{path}: files of this kind cannot be read", f"use {', '.join(READABLE)}")
 
 
 def _array_of(x: Any, name: str) -> AnyArray:
@@ -137,7 +137,7 @@ def _read_csv(path: Path) -> AnyArray:
     rows = [[_number(cell) for cell in line.split(",")] for line in lines]
     widths = sorted({len(row) for row in rows})
     if len(widths) > 1:
-        raise ValueError(f"rows of {widths[0]} and of {widths[-1]} cells")
+        raise ValueError(f"some rows have {widths[0]} cells and others {widths[-1]}")
     return _array(rows).reshape(len(rows), widths[0] if widths else 0)
 
 
@@ -175,7 +175,7 @@ def _literal(text: str, name: str) -> AnyArray:
         return np.asarray(_inexact(text))
     except ValueError:
         hint = f"write a number, a list such as [1, 2], or a file ending in {', '.join(READABLE)}"
-        raise Refusal(f"{name}={text}: neither a literal nor a file", hint) from None
+        raise Refusal(f"{name}={text}: this is neither a literal nor a file", hint) from None
 
 
 def _array(tree: object) -> AnyArray:
@@ -186,7 +186,7 @@ def _array(tree: object) -> AnyArray:
     if array.dtype.kind in "fO" and array.size and all(type(x) is int for x in np.asarray(tree, dtype=object).flat):
         array = np.array(tree, dtype=np.uint64)
     if array.dtype.kind not in "biufc":
-        raise ValueError("not an array of numbers")
+        raise ValueError("it is not an array of numbers")
     return array
 
 
@@ -201,12 +201,12 @@ def _as_dtype(array: AnyArray, dtype: str, name: str) -> AnyArray:
     """Convert numbers that were read from text to the expected dtype."""
     kind = kind_of(DTYPES[dtype])
     if array.dtype.kind == "c" and kind != "c":
-        raise Refusal(f"{name}: {_short(array)} is no {dtype}")
+        raise Refusal(f"{name}: {_short(array)} does not fit {dtype}")
     with np.errstate(all="ignore"):
         converted = array.astype(DTYPES[dtype])
     if kind in "fc" or np.array_equal(converted, array):
         return converted
-    raise Refusal(f"{name}: {_short(array)} is no {dtype}")
+    raise Refusal(f"{name}: {_short(array)} does not fit {dtype}")
 
 
 def _short(array: AnyArray) -> str:
@@ -222,7 +222,7 @@ def file_content(path: Path, outputs: Mapping[str, Any]) -> bytes:
     Raises: Refusal for another suffix, or one that cannot hold these outputs.
     """
     if path.suffix not in WRITABLE:
-        raise Refusal(f"{path}: files of this kind are not written", f"use {', '.join(WRITABLE)}")
+        raise Refusal(f"{path}: files of this kind cannot be written", f"use {', '.join(WRITABLE)}")
     if path.suffix == ".json":
         return (json.dumps({key: tree_of(x) for key, x in outputs.items()}) + "\n").encode()
     buffer = io.BytesIO()
@@ -237,7 +237,7 @@ def file_content(path: Path, outputs: Mapping[str, Any]) -> bytes:
     if is_matrix(array):
         return content_of_one(path, array)
     if path.suffix == ".mtx":
-        raise Refusal(f"{path}: a dense array is not written to this kind of file", "use .npy, .npz, .json or .csv")
+        raise Refusal(f"{path}: a dense array cannot be written to this kind of file", "use .npy, .npz, .json or .csv")
     if path.suffix == ".csv":
         return _csv(path, array)
     np.save(buffer, array, allow_pickle=False)

@@ -73,7 +73,9 @@ def function_of_file(
         if trainable and path.suffix.lower() == ".onnx":
             given["trainable"] = tuple(trainable)
         if dims and path.suffix.lower() != ".onnx":
-            raise Refusal(f"{path}: --dim is for ONNX models, which name their dims", "use --shape INPUT=N,...")
+            raise Refusal(
+                f"{path}: --dim is supported only for ONNX models, whose dims have names", "use --shape INPUT=N,..."
+            )
         try:
             return read(path, **given, **({"dims": dims} if dims else {}))
         except damaged as error:

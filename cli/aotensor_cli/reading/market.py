@@ -40,14 +40,14 @@ def read_market(path: Path) -> Entries | AnyArray:
         raise ValueError("it does not begin with %%MatrixMarket matrix")
     layout, field, symmetry = head[2:]
     if layout not in ("coordinate", "array") or field not in _DTYPES or symmetry not in _SYMMETRIES:
-        raise ValueError(f"a matrix that is {layout} {field} {symmetry} is not read")
+        raise ValueError(f"matrices of the kind {layout} {field} {symmetry} are not supported")
     rows = [line.split() for line in lines[1:] if line.strip() and not line.startswith("%")]
     is_sparse, sign = layout == "coordinate", _SYMMETRIES[symmetry]
     extents = [int(x) for x in rows[0]] if rows else []
     if len(extents) != 2 + is_sparse or min(extents) < 0:
         raise ValueError("the line of the extents is missing or wrong")
     if sign and extents[0] != extents[1]:
-        raise ValueError(f"a {symmetry} matrix has as many rows as columns")
+        raise ValueError(f"a {symmetry} matrix must have as many rows as columns")
     if is_sparse:
         return _entries(rows[1:], extents, _DTYPES[field], field == "pattern", sign)
     return _columns(rows[1:], extents, _DTYPES[field], sign)
@@ -88,7 +88,7 @@ def _table(rows: list[list[str]], count: int, width: int) -> AnyArray:
     Raises: ValueError for another number of lines, or of words in one
     """
     if len(rows) != count:
-        raise ValueError(f"there are {len(rows)} entries, but {count} are announced")
+        raise ValueError(f"the file has {len(rows)} entries, but its header announces {count}")
     if any(len(row) != width for row in rows):
-        raise ValueError(f"an entry has {'a number' if width == 1 else f'{width} numbers'}")
+        raise ValueError(f"an entry must have {'one number' if width == 1 else f'{width} numbers'}")
     return np.array(rows, dtype=str).reshape(count, width)

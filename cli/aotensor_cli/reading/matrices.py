@@ -67,7 +67,7 @@ def tree_of(x: Any) -> Any:
 def from_tree(tree: Mapping[str, Any]) -> Any:
     """The matrix that `tree_of` has written.   Raises: ValueError for anything else"""
     if set(tree) != set(_FIELDS):
-        raise ValueError(f"a matrix has {', '.join(_FIELDS)}")
+        raise ValueError(f"a matrix must have {', '.join(_FIELDS)}")
     return _from_parts({key: np.asarray(value) for key, value in tree.items()})
 
 
@@ -77,9 +77,9 @@ def _from_parts(parts: Mapping[str, AnyArray]) -> Any:
         raise ValueError(f"the format {form!r} is unknown")
     whole = {key: parts[key] for key in ("shape", "indices", "indptr")}
     if shape.shape != (2,) or any(x.dtype.kind not in "iu" and x.size for x in whole.values()):
-        raise ValueError("shape, indices and indptr are integers")
+        raise ValueError("shape, indices and indptr must be integers")
     if data.ndim != (3 if form == "bsr" else 1):
-        raise ValueError("data of bsr are blocks, of other formats numbers")
+        raise ValueError("data of bsr must be blocks, and data of other formats numbers")
     indices, indptr = (whole[key].astype("int64") for key in ("indices", "indptr"))
     return getattr(_sparse(), f"{form}_matrix")((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))
 

@@ -72,7 +72,7 @@ def _line(text: str) -> tuple[str, int]:
     """`35` or `model.py:35` → file, "" for any, and line.   Raises: Refusal for what is not a line"""
     match = re.fullmatch(r"(?:(.*[^:]):)?0*(\d{1,9})", text)
     if match is None:
-        raise Refusal(f"--line {text} is not a line", "a number, or a file and a number: 35, model.py:35")
+        raise Refusal(f"--line {text} does not name a line", "write a number, or a file and a number: 35, model.py:35")
     return re.split(r"[/\\]", match[1] or "")[-1], int(match[2])
 
 

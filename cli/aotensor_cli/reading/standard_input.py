@@ -45,11 +45,11 @@ def standard_input() -> Path:
             content += piece
             suffix = suffix or _suffix(content)
             if len(content) > _LARGEST[suffix]:
-                raise Refusal(f"standard input: more than {_LARGEST[suffix]} bytes, so this is not a model")
+                raise Refusal(f"standard input: it has more than {_LARGEST[suffix]} bytes, so it is not a model")
     except OSError as error:
         raise Refusal(f"standard input: cannot be read ({(error.strerror or str(error)).lower()})") from error
     if not content.strip():
-        raise Refusal("standard input: there is no model in it", "pipe a model into it: aotensor compile - < model.py")
+        raise Refusal("standard input: it contains no model", "pipe a model into it: aotensor compile - < model.py")
     folder = new_folder()
     _remove_at_the_end(folder)
     path = folder / f"stdin{suffix}"

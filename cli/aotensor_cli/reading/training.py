@@ -43,14 +43,14 @@ def wanted_training(train: str | None, optimizer: str | None, wrt: str | None) -
     if train is None:
         for option, value in (("--optimizer", optimizer), ("--wrt", wrt)):
             if value is not None:
-                raise Refusal(f"{option} is about training", "add --train loss=NAME")
+                raise Refusal(f"{option} needs --train", "add --train loss=NAME")
         return None
     key, equals, text = train.partition("=")
     loss, colon, output = text.partition(":")
     if key.strip() != "loss" or not equals or not loss.strip() or (colon and not output.strip()):
         raise Refusal(f"--train {train!r:.60} is not understood", "write --train loss=NAME or --train loss=mse")
     if wrt is None:
-        raise Refusal("--train needs --wrt: which parameters to train", "write names or patterns, such as '*.weight'")
+        raise Refusal("--train needs --wrt, the parameters to train", "write names or patterns, such as '*.weight'")
     names = tuple(name.strip() for name in wrt.split(","))
     if not all(names):
         raise Refusal(f"--wrt {wrt!r:.60} is not understood", "write names or patterns, such as '*.weight,*.bias'")
@@ -62,7 +62,9 @@ def _rule(text: str) -> at.training.Optimizer:
     name, _, rest = text.partition(":")
     rules = {key: getattr(at.training, key) for key in at.training.__all__ if key.islower()}
     if name not in rules:
-        raise Refusal(f"--optimizer {name!r:.60} is unknown", similar(name, rules) or f"there are {', '.join(rules)}")
+        raise Refusal(
+            f"--optimizer {name!r:.60} is unknown", similar(name, rules) or f"known rules: {', '.join(rules)}"
+        )
     known = inspect.signature(rules[name]).parameters
     given: dict[str, Any] = {}
     for part in filter(None, rest.split(",")):
@@ -71,7 +73,7 @@ def _rule(text: str) -> at.training.Optimizer:
             hint = similar(key, known) or f"its options are {', '.join(known)}"
             raise Refusal(f"--optimizer {name} has no option {key!r:.60}", hint)
         if not equals:
-            raise Refusal(f"--optimizer {name}: {key} has no value", f"write {key}=VALUE")
+            raise Refusal(f"--optimizer {name}: the value of {key} is missing", f"write {key}=VALUE")
         given[key] = _value(name, key, value, isinstance(known[key].default, bool))
     if "learning_rate" not in given and known["learning_rate"].default is inspect.Parameter.empty:
         raise Refusal(f"--optimizer {name} needs a learning rate", f"write {name}:learning_rate=0.1")
@@ -136,7 +138,7 @@ def _parameters(f: Function, patterns: Sequence[str]) -> dict[str, Variable]:
 def _steps(f: Function, parameters: Mapping[str, Variable], training: Training) -> tuple[Function, Function]:
     updated = next((key for key in parameters if key in f.updates), None)
     if updated is not None:
-        raise Refusal(f"--wrt: {f.name} updates {updated} itself", "train what it does not update", Exit.PROGRAM)
+        raise Refusal(f"--wrt: {f.name} itself updates {updated}", "leave it out of --wrt", Exit.PROGRAM)
     params, stand_ins = _as_shared(f, parameters)
     loss, targets = _loss(f, training)
     loss = at.reshape(loss, ())
@@ -198,7 +200,7 @@ def _loss(f: Function, training: Training) -> tuple[Variable, list[Variable]]:
     if training.loss in results and not training.output:
         cost = results[training.loss]
         if not is_float(cost.dtype) or any(n != 1 for n in cost.static_shape):
-            title = f"--train: the output {training.loss} of {f.name} is {cost.type}, not one floating number"
+            title = f"--train: the output {training.loss} of {f.name} is {cost.type}, not a floating scalar"
             raise Refusal(title, f"compare it with targets: --train loss=mse:{training.loss}", Exit.PROGRAM)
         return cost, []
     if training.loss not in _LOSSES:

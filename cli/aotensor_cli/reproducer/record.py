@@ -50,7 +50,7 @@ class Recording:
         for path in paths:
             try:
                 if path.stat().st_size > _LARGEST:
-                    raise OSError(f"more than {_LARGEST} bytes")
+                    raise OSError(f"it has more than {_LARGEST} bytes")
                 files[str(path)] = path.read_bytes()
             except OSError as problem:
                 left_out[str(path)] = problem.strerror or str(problem)

@@ -52,7 +52,8 @@ def plain_array(value: object) -> AnyArray:
         raise ArgumentTypeError(f"{type(value).__name__} {value!r:.40} is neither a number nor an array", hint=hint)
     if array.dtype.kind == "f" and isinstance(value, list | tuple) and _holds_integers_only(value):
         raise ArgumentTypeError(
-            "integers without a common dtype would be rounded", hint="pass an array of uint64, int64 or float64"
+            "the integers have no common dtype, so they would be rounded",
+            hint="pass an array of uint64, int64 or float64",
         )
     return array
 

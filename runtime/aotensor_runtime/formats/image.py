@@ -63,7 +63,7 @@ def unbundle(data: bytes, start: int, end: int) -> Iterator[Section]:
     """The sections of a bundle in a file.   Raises: DamagedLibrary"""
     at = start + len(BUNDLE_MAGIC)
     if data[start:at] != BUNDLE_MAGIC:
-        raise DamagedLibrary("the section of aotensor is damaged, or of a later one")
+        raise DamagedLibrary("the section of aotensor is damaged, or a later aotensor wrote it")
     while True:
         length = int.from_bytes(data[at : at + _NAME_BYTES], "little")
         if at + _NAME_BYTES > end:

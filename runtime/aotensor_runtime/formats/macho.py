@@ -40,26 +40,26 @@ class MachFile(Image):
     def __init__(self, data: bytes) -> None:
         self.data = data
         if data.startswith(FAT):
-            raise ForeignLibrary("a file for several processors of macOS", hint="lipo -thin takes one out of it")
+            raise ForeignLibrary("this is a macOS file for several processors", hint="extract one with lipo -thin")
         if len(data) < _HEADER.size:
             raise DamagedLibrary("the file ends inside its header")
         _, processor, _, kind, count, size, _, _ = _HEADER.unpack_from(data)
         if kind != _DYLIB:
-            raise ForeignLibrary("a file for macOS, but not a library")
+            raise ForeignLibrary("this is a macOS file, but not a library")
         self.kind, (self.machine, self._name) = SHARED, _MACHINES.get(processor, (-1, f"processor {processor:#x}"))
         end = _HEADER.size + size
         if end > len(data) or count > _MOST:
-            raise DamagedLibrary("load commands: they lead out of the file")
+            raise DamagedLibrary("load commands: they extend beyond the end of the file")
         self.commands: list[tuple[int, int, int]] = []
         self.sections: dict[str, Section] = {}
         self._loaded: list[tuple[bytes, int, int]] = []
         at = _HEADER.size
         for _ in range(count):
             if at + _COMMAND.size > end:
-                raise DamagedLibrary("load commands: they lead out of the file")
+                raise DamagedLibrary("load commands: they extend beyond the end of the file")
             command, length = _COMMAND.unpack_from(data, at)
             if length < _COMMAND.size or at + length > end:
-                raise DamagedLibrary("load commands: they lead out of the file")
+                raise DamagedLibrary("load commands: they extend beyond the end of the file")
             self.commands.append((command, at, length))
             if command == SEGMENT:
                 self._read_segment(at, length)
@@ -79,7 +79,7 @@ class MachFile(Image):
             )
             stored = 0 if flags & 0xFF == _EMPTY else size
             if offset + stored > len(self.data):
-                raise DamagedLibrary(f"section {name.decode('latin-1')}: it leads out of the file")
+                raise DamagedLibrary(f"section {name.decode('latin-1')}: it extends beyond the end of the file")
             self._loaded.append((struct.pack("<16s16sQQII", name, owner, address, size, offset, flags), offset, stored))
             both = owner.rstrip(b"\0").decode("latin-1"), name.rstrip(b"\0").decode("latin-1")
             if both == SECTION:
@@ -100,7 +100,7 @@ class MachFile(Image):
                 if first + 4 <= at + length:
                     word = int.from_bytes(self.data[first : first + 4], "little")
                     return word >> 16, word >> 8 & 0xFF
-        raise DamagedLibrary("the library does not say for which macOS it is")
+        raise DamagedLibrary("the library does not state its version of macOS")
 
     def digest(self, hole: Section) -> bytes:
         """SHA-256 of all sections and their positions, with zeros for `hole`; signing and `strip` do not change it."""

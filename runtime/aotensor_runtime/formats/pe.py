@@ -39,23 +39,23 @@ class PeFile(Image):
         start = int.from_bytes(data[0x3C:0x40], "little")
         self.optional = start + len(_SIGNATURE) + _HEADER.size
         if data[start : start + len(_SIGNATURE)] != _SIGNATURE:
-            raise ForeignLibrary("a file for DOS or Windows, but not a library")
+            raise ForeignLibrary("this is a DOS or Windows file, but not a library")
         if self.optional + _SIGNED[1] > len(data):
             raise DamagedLibrary("the file ends inside its header")
         code, count, _, _, _, size, flags = _HEADER.unpack_from(data, start + len(_SIGNATURE))
         if not flags & _DLL or int.from_bytes(data[self.optional : self.optional + 2], "little") != _WIDE:
-            raise ForeignLibrary("a file for Windows, but not a library of 64 bits")
+            raise ForeignLibrary("this is a Windows file, but not a 64-bit library")
         self.kind, (self.machine, self._name) = SHARED, _MACHINES.get(code, (-1, f"machine {code:#x}"))
         table = self.optional + size
         if table + count * _SECTION.size > len(data):
-            raise DamagedLibrary("section table: it leads out of the file")
+            raise DamagedLibrary("section table: it extends beyond the end of the file")
         self.ranges: list[tuple[int, int, int, int]] = []
         """Address, size in memory, offset in the file and size there, of each section."""
         self.sections: dict[str, Section] = {}
         self._end = table + count * _SECTION.size
         for name, memory, address, stored, offset, *_ in _SECTION.iter_unpack(data[table : self._end]):
             if offset + stored > len(data):
-                raise DamagedLibrary(f"section {name.decode('latin-1')}: it leads out of the file")
+                raise DamagedLibrary(f"section {name.decode('latin-1')}: it extends beyond the end of the file")
             self.ranges.append((address, memory, offset, stored))
             text = name.rstrip(b"\0").decode("latin-1")
             if text == SECTION:

@@ -27,7 +27,7 @@ class WasmFile(Image):
 
     def __init__(self, data: bytes) -> None:
         if not data.startswith(_HEAD):
-            raise ForeignLibrary("not a WebAssembly module of version 1")
+            raise ForeignLibrary("this is not a WebAssembly module of version 1")
         self.data, self.kind, self.machine = data, SHARED, 0
         self.parts: list[tuple[int, int, int]] = []
         self.sections: dict[str, Section] = {}
@@ -41,7 +41,7 @@ class WasmFile(Image):
             if kind == CUSTOM:
                 length, start = read_number(data, at)
                 if start + length > at + size:
-                    raise DamagedLibrary("the name of a section leads out of it")
+                    raise DamagedLibrary("the name of a section extends beyond its end")
                 name = data[start : start + length].decode("latin-1")
                 self.sections.setdefault(name, Section(name, start + length, at + size - start - length))
             at += size

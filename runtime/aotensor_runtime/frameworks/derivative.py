@@ -78,21 +78,22 @@ def differentiable(
     for x, y in named.items():
         if x not in inputs or y not in outputs:
             what, where = (x, "input") if x not in inputs else (y, "output")
-            raise ArgumentValueError(f"{spec.name}: there is no {where} {what!r:.60}")
+            raise ArgumentValueError(f"{spec.name} has no {where} {what!r:.60}")
     rest = [name for name in outputs if name not in named.values()]
     chosen = value if value is not None else rest[0] if len(rest) == 1 else None
     if chosen is None:
         raise ArgumentValueError(
-            f"{spec.name}: name the output that is differentiated, value=: {', '.join(rest) or 'none is left'}"
+            f"{spec.name}: value= must name the output to differentiate: {', '.join(rest) or 'none is left'}"
         )
     if chosen not in outputs:
-        raise ArgumentValueError(f"{spec.name}: there is no output {chosen!r:.60}")
+        raise ArgumentValueError(f"{spec.name} has no output {chosen!r:.60}")
     for output in spec.outputs:
         _check_extents(spec, output)
     number = spec.outputs[outputs[chosen]]
     if named and (number.shape != () or not number.dtype.startswith("float")):
         raise ArgumentTypeError(
-            f"{spec.name}: {chosen} is {number.dtype} of rank {len(number.shape)}; derivatives are of a real number"
+            f"{spec.name}: {chosen} is {number.dtype} of rank {len(number.shape)}, and only a real scalar can be "
+            "differentiated"
         )
     for x, y in named.items():
         one, other = spec.inputs[inputs[x]], spec.outputs[outputs[y]]

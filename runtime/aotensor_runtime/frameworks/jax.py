@@ -92,7 +92,7 @@ def _caller(function: LibraryFunction, record: Differentiable) -> Callable[[tupl
     key = int.from_bytes(hashlib.sha256(f"{text} {context.num_threads}".encode()).digest()[:7], "little")
     if key not in _KEPT:
         if not _handler().aotensor_jax_add(key, address, ctypes.addressof(context)):
-            raise LibraryError(f"{record.name}: there are 1024 operators already")
+            raise LibraryError(f"{record.name}: at most 1024 operators of JAX are supported, and all are in use")
         _KEPT[key] = function
 
     def run(arguments: tuple[Any, ...]) -> Any:
@@ -119,7 +119,7 @@ def _handler() -> ctypes.CDLL:
     Raises: LibraryError without a C compiler, on Windows, or if it fails.
     """
     if sys.platform == "win32":
-        raise LibraryError("operators of JAX are made on Linux and macOS", hint="use jax.pure_callback")
+        raise LibraryError("operators of JAX are supported on Linux and macOS only", hint="use jax.pure_callback")
     compiler = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
     if compiler is None:
         raise LibraryError("operators of JAX need a C compiler", hint="install gcc or clang")
@@ -130,7 +130,7 @@ def _handler() -> ctypes.CDLL:
         command = [compiler, "-std=gnu11", "-O2", "-shared", "-fPIC", *folders, str(source), "-o", str(made)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise LibraryError(f"the handler for JAX does not compile: {done.stderr.strip()[:500]}")
+            raise LibraryError(f"the handler for JAX cannot be compiled: {done.stderr.strip()[:500]}")
         found = ctypes.CDLL(str(made))
     found.aotensor_jax_add.argtypes = (ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
     jax.ffi.register_ffi_target(_TARGET, jax.ffi.pycapsule(found.aotensor_jax_call), platform="cpu")

@@ -37,7 +37,7 @@ def operator(
         (x.name, x.dtype) for x in record.spec.outputs
     ]:
         if dtype == "bfloat16":
-            raise ArgumentTypeError(f"{record.name}: {name} is bfloat16, which PyTorch does not give to NumPy")
+            raise ArgumentTypeError(f"{record.name}: {name} is bfloat16, which PyTorch cannot convert to NumPy")
     number = len(_MADE)
     name = f"aotensor::{re.sub(r'[^0-9a-zA-Z_]', '_', f'{function.library.manifest.name}_{record.name}')}_{number}"
     key = (f"{id(function.library)}.{record.name}", record.value, tuple(sorted(record.gradients.items())))
@@ -89,7 +89,7 @@ def _operator(function: LibraryFunction, record: Differentiable, name: str) -> A
     def pull(ctx: Any, cotangents: list[torch.Tensor | None]) -> list[torch.Tensor | None]:
         of_value = cotangents[record.value]
         if any(g is not None for k, g in enumerate(cotangents) if k != record.value):
-            raise ArgumentTypeError(f"{record.name}: derivatives of its derivatives are not in the library")
+            raise ArgumentTypeError(f"{record.name}: the library does not contain its second derivatives")
         found: list[torch.Tensor | None] = [None] * ctx.count
         for position, slope in zip(record.gradients, ctx.saved_tensors, strict=True):
             found[position] = None if of_value is None else of_value * slope

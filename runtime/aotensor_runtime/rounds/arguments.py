@@ -29,7 +29,9 @@ def as_source(name: str, value: object, axis: int) -> Source:
         return dask_source(given, axis)
     if is_sparse(given):
         if given.format not in ("csr", "csc"):
-            raise ArgumentTypeError(f"{name}: chunks are not parts of a {given.format} matrix", hint="pass csr or csc")
+            raise ArgumentTypeError(
+                f"{name}: a {given.format} matrix cannot be split into chunks", hint="pass csr or csc"
+            )
         matrix = Compressed(
             given.format, tuple(given.shape), given.data, given.indices, given.indptr, is_sparse_array(given)
         )

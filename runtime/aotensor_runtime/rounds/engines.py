@@ -130,7 +130,7 @@ class Pool(Engine):
 
     def __init__(self, executor: Executor, workers: int) -> None:
         if workers < 1:
-            raise ArgumentValueError(f"an engine has at least one worker, not {workers}")
+            raise ArgumentValueError(f"an engine must have at least one worker, not {workers}")
         self.executor, self.workers, self.ahead = executor, workers, workers
         self._handle: Handle | None = None
         self._is_asked = False
@@ -169,9 +169,9 @@ class Processes(Pool):
     def __init__(self, workers: int | None = None) -> None:
         count = min(os.cpu_count() or 1, here.WORKERS) if workers is None else workers
         if count < 1:
-            raise ArgumentValueError(f"an engine has at least one worker, not {count}")
+            raise ArgumentValueError(f"an engine must have at least one worker, not {count}")
         if count > here.WORKERS:
-            raise ArgumentValueError(f"an engine of processes has at most {here.WORKERS} workers, not {count}")
+            raise ArgumentValueError(f"an engine of processes must have at most {here.WORKERS} workers, not {count}")
         shared = Path("/dev/shm")
         self._folder = new_folder("aotensor-", shared if os.access(shared, os.W_OK) else None)
         self._files = 0

@@ -63,7 +63,7 @@ class FilePart:
         except (ValueError, EOFError, KeyError) as error:
             raise ArgumentValueError(f"{self.where}: cannot be read ({error})") from error
         if found.shape[self.source.axis] != self.stop - self.start:
-            raise ArgumentValueError(f"{self.where}: only {found.shape[self.source.axis]} rows are there")
+            raise ArgumentValueError(f"{self.where}: the file has only {found.shape[self.source.axis]} rows")
         return found
 
 
@@ -215,14 +215,16 @@ class Parquet(FileSource):
         names = [columns] if isinstance(columns, str) else list(columns or schema.names)
         missing = [name for name in names if name not in schema.names]
         if missing:
-            raise ArgumentTypeError(f"{self.path}: there is no column {missing[0]!r}")
+            raise ArgumentTypeError(f"{self.path}: the table has no column {missing[0]!r}")
         self.columns, self._is_vector = names, isinstance(columns, str)
         dtype = np.result_type(*(schema.field(name).type.to_pandas_dtype() for name in names))
         length = sum(groups)
         self._dtype = dtype
         self._describe(dtype, (length,) if self._is_vector else (length, len(names)), axis)
         if axis:
-            raise ArgumentTypeError(f"{self.path}: rows of a table are its first axis, not axis {axis}")
+            raise ArgumentTypeError(
+                f"{self.path}: the rows of a table are its first axis; it cannot be split along axis {axis}"
+            )
         self._starts = np.cumsum([0, *groups]).tolist()
         self.cuts = tuple(self._starts[:-1])
 
@@ -237,5 +239,5 @@ class Parquet(FileSource):
         table = table.slice(start - self._starts[first], stop - start)
         vectors = [np.asarray(table.column(name)).astype(self._dtype, copy=False) for name in self.columns]
         if any(table.column(name).null_count for name in self.columns):
-            raise ArgumentValueError(f"{self.path}: there are missing values in rows {start} to {stop}")
+            raise ArgumentValueError(f"{self.path}: values are missing in rows {start} to {stop}")
         return vectors[0] if self._is_vector else np.stack(vectors, axis=1)

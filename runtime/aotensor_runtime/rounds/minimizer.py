@@ -22,16 +22,18 @@ class Minimizer:
         if unknown:
             raise ArgumentTypeError(f"{protocol.function}: {unknown[0]} is not an input")
         if not self.free:
-            raise ArgumentTypeError(f"{protocol.function}: all inputs are given, there is nothing to minimise over")
+            raise ArgumentTypeError(
+                f"{protocol.function}: all inputs are given, so there is no variable to minimise over"
+            )
         self.keys = list(protocol.outputs.values())
         if len(self.keys) < 1 + len(self.free):
             raise ArgumentTypeError(
-                f"{protocol.function}: a value and {len(self.free)} gradients are needed, for {', '.join(self.free)}",
+                f"{protocol.function}: it must return a value and {len(self.free)} gradients: {', '.join(self.free)}",
                 hint=f"outputs: {', '.join(self.keys)}",
             )
         with_rows = {name for each in protocol.rounds for name in each.rows}
         if with_rows & set(list(protocol.outputs)[: 1 + len(self.free)]):
-            raise ArgumentTypeError(f"{protocol.function}: value and gradients have no rows")
+            raise ArgumentTypeError(f"{protocol.function}: the value and the gradients must not have rows")
         self._last: AnyArray | None = None
         self._found: tuple[float, AnyArray] | None = None
 

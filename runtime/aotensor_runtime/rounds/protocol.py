@@ -90,10 +90,12 @@ class Protocol:
             raise DamagedLibrary(f"library {library.manifest.name}: section {SECTION} is not JSON") from error
         except KeyError:
             raise LibraryError(
-                f"library {library.manifest.name} has no rounds", hint="`aotensor split` makes one that has"
+                f"library {library.manifest.name} has no rounds", hint="`aotensor split` compiles a library with rounds"
             ) from None
         if tree.get("version") != VERSION:
-            raise LibraryError(f"library {library.manifest.name}: rounds of version {tree.get('version')!r:.20}")
+            raise LibraryError(
+                f"library {library.manifest.name}: rounds of version {tree.get('version')!r:.20} are not supported"
+            )
         rounds = tuple(
             Round(r["map"], r["merge"], r["finish"], tuple(r["partials"]), dict(r["rows"])) for r in tree["rounds"]
         )

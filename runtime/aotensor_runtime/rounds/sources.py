@@ -80,7 +80,7 @@ class CompressedSource:
         if axis != (0 if matrix.format == "csr" else 1):
             wanted = "csr" if axis == 0 else "csc"
             raise ArgumentTypeError(
-                f"chunks along axis {axis} are not parts of a {matrix.format} matrix", hint=f"pass {wanted}"
+                f"a {matrix.format} matrix cannot be split into chunks along axis {axis}", hint=f"pass {wanted}"
             )
         self.matrix, self.axis, self.length = matrix, axis, matrix.shape[axis]
         size = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
@@ -132,13 +132,13 @@ class JoinedSource:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         if not sources:
-            raise ArgumentValueError("there are no files, and so no rows")
+            raise ArgumentValueError("the list of files is empty, so there are no rows")
         self.sources, self.axis = list(sources), sources[0].axis
         for k, source in enumerate(sources):
             if source.kind() != sources[0].kind():
                 where = source.part(0, source.length).where
                 raise ArgumentValueError(
-                    f"piece {k + 1} of {len(sources)} has {source.kind()}, the first has {sources[0].kind()}",
+                    f"piece {k + 1} of {len(sources)} has {source.kind()}, but the first has {sources[0].kind()}",
                     lines=[where],
                 )
         self.starts = [0]

@@ -115,7 +115,7 @@ class SplitFunction:
             if isinstance(timeout, bool) or not isinstance(timeout, int | float | np.number):
                 raise ArgumentTypeError(f"{f}: timeout: expected seconds, found {timeout!r:.40}")
             if not timeout > 0:
-                raise ArgumentValueError(f"{f}: timeout: some seconds are needed until a chunk is done, not {timeout}")
+                raise ArgumentValueError(f"{f}: timeout: must be a positive number of seconds, not {timeout}")
         if progress is not None and not callable(progress):
             raise ArgumentTypeError(
                 f"{f}: progress: expected a function of (function, chunks done, chunks), found {progress!r:.40}",
@@ -215,7 +215,8 @@ class BoundRounds:
                 finished = self.engine.first_done(pending, self.timeout)
                 if not finished:
                     raise ChunkError(
-                        f"{each.map}: no chunk was done in {self.timeout} seconds: {len(pending)} are under way"
+                        f"{each.map}: no chunk was completed within {self.timeout} seconds, and {len(pending)} are "
+                        "running"
                     )
                 for future in finished:
                     k = pending.pop(future)

@@ -33,9 +33,9 @@ def low_level_callable(function: LibraryFunction, entries: Entries, form: str, f
     """
     spec = function.spec
     if form not in ("integrand", "filter"):
-        raise ArgumentValueError(f"{spec.name}: form is 'integrand' or 'filter', not {form!r:.60}")
+        raise ArgumentValueError(f"{spec.name}: form must be 'integrand' or 'filter', not {form!r:.60}")
     if spec.updates:
-        raise ArgumentTypeError(f"{spec.name}: it updates shared variables, which callbacks of SciPy cannot")
+        raise ArgumentTypeError(f"{spec.name}: it updates shared variables, which callbacks of SciPy cannot do")
     address = entries.integrand if form == "integrand" else entries.filter
     if not address:
         raise LibraryError(f"{spec.name}: an earlier aotensor built this library", hint="compile it again")
@@ -59,7 +59,7 @@ def low_level_callable(function: LibraryFunction, entries: Entries, form: str, f
 def _shape(spec: FunctionSpec, value: ArgumentSpec | SparseValue) -> tuple[int, ...]:
     if isinstance(value, SparseValue) or value.dtype != "float64":
         raise ArgumentTypeError(
-            f"{spec.name}: {value.name} is {kind_of(value)}, and callbacks of SciPy get float64 numbers",
+            f"{spec.name}: {value.name} is {kind_of(value)}, and callbacks of SciPy receive float64 numbers",
             hint=f"fix it: low_level_callable({value.name}=...)",
         )
     extents = tuple(n for n in value.shape if isinstance(n, int))
@@ -86,5 +86,7 @@ def _single(spec: FunctionSpec, bound: BoundFunction) -> Any:
     values = list(bound.outputs.values())
     if len(values) != 1 or not isinstance(values[0], np.ndarray) or values[0].dtype != "float64" or values[0].size != 1:
         found = ", ".join(kind_of(value) for value in spec.results) or "nothing"
-        raise ArgumentTypeError(f"{spec.name}: callbacks of SciPy give one float64 number, this gives {found}")
+        raise ArgumentTypeError(
+            f"{spec.name}: callbacks of SciPy must return one float64 number, and this returns {found}"
+        )
     return values[0]

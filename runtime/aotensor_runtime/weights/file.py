@@ -43,7 +43,7 @@ def provide(manifest: Manifest, handle: ctypes.CDLL, digest: bytes, path: Path |
     """
     spec = manifest.weights
     if spec is None:
-        raise LibraryError("the library has no file of weights: it holds its constants itself", hint="leave it out")
+        raise LibraryError("the library has no file of weights: it contains its constants", hint="leave out weights=")
     with _lock:
         held = _held.get(digest)
         if isinstance(source, np.ndarray):
@@ -67,7 +67,7 @@ def find_weights(spec: WeightsSpec, library: Path | None, source: Source = None)
     """
     if source is not None:
         if not isinstance(source, str | os.PathLike):
-            raise ArgumentTypeError(f"load: weights is a path, not {source!r:.60}")
+            raise ArgumentTypeError(f"load: weights must be a path, not {source!r:.60}")
         candidates = [Path(source)]
     else:
         folders = [] if library is None else dict.fromkeys([library.parent, library.resolve().parent])
@@ -77,7 +77,7 @@ def find_weights(spec: WeightsSpec, library: Path | None, source: Source = None)
             return candidate
     where = candidates[0] if candidates else spec.file
     raise LibraryNotFound(
-        f"the weights {where} are not there: the library is not complete without them",
+        f"the weights {where} were not found, and the library needs them",
         lines=[f"expected: {spec.expectation}"],
         hint=f"put {spec.file} next to the library, or name it: load(path, weights=FILE)",
     )
@@ -96,7 +96,7 @@ class _Opened:
         try:
             self._handle = os.open(file, here.READING)
         except FileNotFoundError as error:
-            raise LibraryNotFound(f"the weights {file} are not there") from error
+            raise LibraryNotFound(f"the weights {file} were not found") from error
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise LibraryError(f"the weights {file} cannot be read ({reason})") from error
@@ -108,7 +108,7 @@ class _Opened:
         if status.st_size != spec.bytes:
             os.close(self._handle)
             raise DamagedLibrary(
-                f"the weights {file} are not those of the library: the file has {status.st_size} bytes",
+                f"the weights {file} do not belong to the library: the file has {status.st_size} bytes",
                 lines=[f"expected: {spec.expectation}"],
             )
 
@@ -131,7 +131,7 @@ def _checked(spec: WeightsSpec, content: AnyArray, name: str) -> AnyArray:
     if content.nbytes != spec.bytes or digest != spec.sha256:
         found = f"found:    {content.nbytes} bytes with SHA-256 {digest}"
         raise DamagedLibrary(
-            f"the weights {name} are not those of the library", lines=[f"expected: {spec.expectation}", found]
+            f"the weights {name} do not belong to the library", lines=[f"expected: {spec.expectation}", found]
         )
     return content
 
@@ -150,8 +150,8 @@ def _use(manifest: Manifest, handle: ctypes.CDLL, content: AnyArray) -> None:
     try:
         entry = handle[f"{manifest.prefix}aotensor_set_weights_{c_suffix(manifest.name)}"]
     except AttributeError as error:
-        raise DamagedLibrary(f"the library lacks an entry ({error})") from error
+        raise DamagedLibrary(f"an entry point of the library is missing ({error})") from error
     entry.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32]
     status = entry(None, content.ctypes.data, content.nbytes, WEIGHTS_CHECKED)
     if status != 0:
-        raise LibraryError(f"the library refuses its weights, with status {status}")
+        raise LibraryError(f"the library refuses its weights: status {status}")

@@ -229,11 +229,11 @@ class Function(Definition):
         """
         names = [key for key, x in self.arguments.items() if not isinstance(x, SharedVariable)]
         if len(args) > len(names):
-            raise GraphTypeError(f"{self.name}: {len(names)} inputs are expected, {len(args)} were given")
+            raise GraphTypeError(f"{self.name}: expected {len(names)} inputs, found {len(args)}")
         given = dict(zip(names, args, strict=False))
         for key, value in kwargs.items():
             if key not in names or key in given:
-                raise GraphTypeError(f"{self.name}: {key} is {'given twice' if key in given else 'no input'}")
+                raise GraphTypeError(f"{self.name}: {key} is {'given twice' if key in given else 'not an input'}")
             given[key] = value
         missing = [key for key in names if key not in given]
         if missing:

@@ -97,7 +97,7 @@ def compile(
     if not chosen:
         raise GraphValueError("compile: the list of functions is empty")
     if not isinstance(path, str | os.PathLike):
-        raise GraphTypeError(f"compile: path is a str or an os.PathLike, not {path!r:.60}")
+        raise GraphTypeError(f"compile: path must be a str or an os.PathLike, not {path!r:.60}")
     for f in chosen:
         if not isinstance(f, Function):
             raise GraphTypeError(f"expected a Function, found {type(f).__name__} {f!r:.60}")
@@ -126,7 +126,7 @@ def compile(
         definitions = within(chosen, memory, options, sizes)
     elif sizes:
         raise GraphValueError(
-            "compile: sizes= is used with memory= only, the sizes at which the bound must hold", hint='add memory="64M"'
+            "compile: sizes= needs memory=, whose bound must hold at these sizes", hint='add memory="64M"'
         )
     return write_artifact(definitions, Path(path), name, options, kinds)
 

@@ -106,10 +106,10 @@ def _symbols(what: str, given: Any) -> list[Variable]:
     found = [given] if isinstance(given, Variable) else listed(given, f"variables of {what}")
     for one in found:
         if not isinstance(one, Variable):
-            raise GraphTypeError(f"nlp: {what} holds variables, not {type(one).__name__} {one!r:.40}")
+            raise GraphTypeError(f"nlp: {what} must hold variables, not {type(one).__name__} {one!r:.40}")
         if one.owner is not None or isinstance(one, Constant | SharedVariable):
-            title = f"nlp: {what} is computed or has a value"
-            raise GraphTypeError(title, lines=[one.describe()], hint="give an input")
+            title = f"nlp: a variable of {what} is computed or has a value"
+            raise GraphTypeError(title, lines=[one.describe()], hint="use a symbol without a value")
     return found
 
 
@@ -220,7 +220,7 @@ class NLP:
         Raises: GraphTypeError, GraphValueError for values that do not fit
         """
         if len(values) != len(self.x):
-            raise GraphTypeError(f"{self.label}: x has {len(self.x)} parts, {len(values)} were given")
+            raise GraphTypeError(f"{self.label}: x has {len(self.x)} parts, found {len(values)}")
         arrays = [x.tensor_type.filter(value) for x, value in zip(self.x, values, strict=True)]
         return np.concatenate([np.ravel(one) for one in arrays])
 

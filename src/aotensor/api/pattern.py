@@ -16,7 +16,9 @@ from aotensor.sparse.construct.pattern import constant_values, not_constant, pat
 def pattern_of(function: str, results: Mapping[str, Variable], output: str) -> Any:
     """A SciPy CSR or CSC matrix of ones at the stored entries of an output.   Raises: as `Function.pattern`"""
     if output not in results:
-        raise GraphValueError(f"{function}: there is no output {output!r:.60}", hint=f"there are {', '.join(results)}")
+        raise GraphValueError(
+            f"{function}: there is no output {output!r:.60}", hint=f"its outputs are {', '.join(results)}"
+        )
     x = results[output]
     if not isinstance(x.type, SparseTensorType) or x.type.format == "bsr":
         raise GraphTypeError(f"{function}: {output} is {x.type}, not a CSR or CSC matrix")

@@ -72,7 +72,7 @@ class Schedule:
     def _with(self, name: str, *told: str | int) -> Schedule:
         for x in told:
             if not isinstance(x, str | int):
-                raise GraphTypeError(f"{name}: a loop is named by a str, not by {x!r:.60}")
+                raise GraphTypeError(f"{name}: the name of a loop must be a str, not {x!r:.60}")
         return Schedule(self._function, (*self._edits, (name, told)))
 
     def __str__(self) -> str:
@@ -98,9 +98,9 @@ def hand_schedule(given: str | os.PathLike[str] | Schedule) -> HandSchedule:
     if isinstance(given, Schedule):
         return given.written()
     if not isinstance(given, str | os.PathLike):
-        raise GraphTypeError(f"schedule is a path or a Schedule, not {given!r:.60}")
+        raise GraphTypeError(f"schedule must be a path or a Schedule, not {given!r:.60}")
     if "\n" in os.fspath(given):
-        raise ScheduleError("schedule is the path of a file of nest text, not the text", hint="write it to a file")
+        raise ScheduleError("schedule must be the path of a file of nest text, not the text", hint="write it to a file")
     path = Path(given)
     try:
         return HandSchedule(path.read_text(encoding="utf-8"), path.name)
@@ -110,7 +110,7 @@ def hand_schedule(given: str | os.PathLike[str] | Schedule) -> HandSchedule:
 
 def _count(value: int, method: str, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise GraphTypeError(f"{method}: {what} is an int, not {value!r:.60}")
+        raise GraphTypeError(f"{method}: {what} must be an int, not {value!r:.60}")
     if not 1 <= value < 1 << 31:
         raise ScheduleError(f"{method}: {what} must be a number of iterations, at least 1, not {value}")
     return value

@@ -95,10 +95,10 @@ class Machine:
         level.
         """
         if opt_level not in range(4):
-            raise OptionError(f"optimisation level {opt_level} is not one of 0, 1, 2, 3")
+            raise OptionError(f"the optimisation level must be 0, 1, 2 or 3, not {opt_level}")
         if for_size and opt_level < _PIPELINE:
             hint = f"leave out one of them: small code is made at levels {_PIPELINE} and 3"
-            raise OptionError(f"opt_size does not go with optimisation level {opt_level}", hint=hint)
+            raise OptionError(f"opt_size is not supported at optimisation level {opt_level}", hint=hint)
         if features and not _FEATURES.fullmatch(features):
             raise OptionError(f"cpu features {features!r} are not understood", hint="write them as +avx2,-fma")
         if "" in (triple, cpu):
@@ -114,7 +114,10 @@ class Machine:
             )
         name = cpu or ("host" if native else "generic")
         if name == "host" and not native:
-            raise OptionError(f"cpu host is not a cpu of {target}", hint="use generic or name one")
+            raise OptionError(
+                f"cpu host is the CPU of this machine, which cannot run code for {target}",
+                hint="use generic or name one",
+            )
         if name == "host":
             name, known = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
         else:
@@ -343,7 +346,7 @@ def _check_cpu(triple: str, cpu: str, features: str) -> None:
         raise OptionError(f"{word} {name} is unknown for {triple}", hint=_similar_names(triple, name, kind))
     if probe.returncode:
         lines = probe.stderr.strip().splitlines()[-1:]
-        raise OptionError(f"cpu {cpu} with features {features or 'none'} does not fit {triple}", lines=lines)
+        raise OptionError(f"cpu {cpu} with features {features or 'none'} is not valid for {triple}", lines=lines)
 
 
 def _similar_names(triple: str, name: str, kind: str) -> str:

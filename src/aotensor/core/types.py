@@ -162,7 +162,7 @@ def listed(items: object, what: str) -> list[Any]:
     if isinstance(items, list | tuple):
         return list(items)
     if isinstance(items, str | bytes) or not isinstance(items, Iterable) or np.ndim(items) == 0:  # type: ignore[arg-type]
-        raise GraphTypeError(f"{what} is a sequence, not {items!r:.60}")
+        raise GraphTypeError(f"{what} must be a sequence, not {items!r:.60}")
     return list(items)
 
 
@@ -177,7 +177,7 @@ def _checked_dim(dim: object) -> Dim:
     if isinstance(dim, str):
         raise GraphValueError(f"dim name {dim!r} is not an identifier")
     if isinstance(dim, bool) or not isinstance(dim, int | np.integer):
-        raise GraphTypeError(f"a dim is an int, a name or None, not {dim!r}")
+        raise GraphTypeError(f"a dim must be an int, a name or None, not {dim!r}")
     if dim < 0:
         raise GraphValueError(f"dim {dim} is negative")
     return checked_int(dim, "a dim")
@@ -229,7 +229,7 @@ def dim_name(argument: str, axis: int, dim: Dim) -> str:
 def normalise_axis(axis: int, rank: int) -> int:
     """A non-negative axis.   Raises: GraphTypeError for a non-integer, AxisOutOfRange (ValueError) otherwise."""
     if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
-        raise GraphTypeError(f"an axis is an int, not {axis!r}")
+        raise GraphTypeError(f"an axis must be an int, not {axis!r}")
     if not -rank <= axis < rank:
         raise GraphValueError(f"axis {axis} is out of range for rank {rank}")
     return int(axis) % rank

@@ -83,7 +83,7 @@ def density_of(
     Raises: GraphTypeError for a value other than a float64 scalar, and for inputs of other shapes and dtypes.
     """
     if value.type.dtype != "float64" or value.type.ndim != 0:
-        raise GraphTypeError(f"{name}: a log density is a float64 scalar, found {value.type}")
+        raise GraphTypeError(f"{name}: a log density must be a float64 scalar, found {value.type}")
     parts = tuple(Part(key, one.extents, prod(one.free_extents)) for key, one in parameters.items())
     q, theta = (
         vector(key, dtype="float64", shape=(sum(sizes),))

@@ -43,18 +43,18 @@ class Parameter:
     def __post_init__(self) -> None:
         given = self.shape if isinstance(self.shape, tuple | list) else (self.shape,)
         if not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in given):
-            raise GraphTypeError(f"Parameter: shape is a number or numbers, not {self.shape!r:.60}")
+            raise GraphTypeError(f"Parameter: shape must be a number or numbers, not {self.shape!r:.60}")
         object.__setattr__(self, "shape", tuple(given))
         for name in ("lower", "upper"):
             bound = getattr(self, name)
             if bound is not None and not _is_finite(bound):
-                raise GraphValueError(f"Parameter: {name} is a finite number or None, not {bound!r:.60}")
+                raise GraphValueError(f"Parameter: {name} must be a finite number or None, not {bound!r:.60}")
         if self.lower is not None and self.upper is not None and not self.lower < self.upper:
             raise GraphValueError(f"Parameter: lower = {self.lower} is not below upper = {self.upper}")
         if self.constraint is not None:
             if not isinstance(self.constraint, str) or self.constraint not in _CONSTRAINTS:
                 known = ", ".join(map(repr, _CONSTRAINTS))
-                raise GraphValueError(f"Parameter: constraint is {known} or None, not {self.constraint!r:.60}")
+                raise GraphValueError(f"Parameter: constraint must be {known} or None, not {self.constraint!r:.60}")
             if len(given) != 1 or given[0] < 1 or self.lower is not None or self.upper is not None:
                 raise GraphValueError(
                     f"Parameter: constraint {self.constraint} needs a shape of one axis, and excludes lower and upper"
@@ -130,7 +130,7 @@ def checked_parameters(parameters: Mapping[str, Parameter] | None) -> dict[str, 
     if parameters is None:
         return {}
     if not isinstance(parameters, Mapping):
-        raise GraphTypeError(f"parameters is a dict of Parameters by name, not {parameters!r:.60}")
+        raise GraphTypeError(f"parameters must be a dict of Parameters by name, not {parameters!r:.60}")
     for name, one in parameters.items():
         if not isinstance(name, str) or not isinstance(one, Parameter):
             raise GraphTypeError(f"parameters: {name!r:.40} is {one!r:.60}, not a Parameter with a name")

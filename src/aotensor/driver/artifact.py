@@ -96,7 +96,7 @@ def kinds_of(emit: str | Collection[str]) -> tuple[str, ...]:
     kinds = (emit,) if isinstance(emit, str) else tuple(emit)
     known = *KINDS, SOURCE
     if not kinds or not set(kinds) <= set(known):
-        raise GraphValueError(f"compile: emit is some of {', '.join(map(repr, known))}, not {emit!r:.60}")
+        raise GraphValueError(f"compile: emit must be chosen from {', '.join(map(repr, known))}, not {emit!r:.60}")
     return kinds
 
 

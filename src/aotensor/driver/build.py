@@ -107,7 +107,10 @@ class Build:
     def _imports(self) -> bytes:
         if not system_of(self.lowered.machine.triple).imports:
             triple = self.lowered.machine.triple
-            raise OptionError(f"programs for {triple} link with the shared library itself", hint="emit lib")
+            raise OptionError(
+                f"there is no import library for {triple}: programs link with the shared library itself",
+                hint="emit lib",
+            )
         return self._linked.imports
 
     def content(self, form: str) -> bytes:

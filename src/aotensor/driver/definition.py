@@ -86,7 +86,7 @@ class Definition:
     ) -> None:
         policy = "raise" if on_unused_input is None else on_unused_input
         if policy not in ("raise", "warn", "ignore"):
-            raise GraphValueError(f"on_unused_input is 'raise', 'warn' or 'ignore', not {on_unused_input!r}")
+            raise GraphValueError(f"on_unused_input must be 'raise', 'warn' or 'ignore', not {on_unused_input!r}")
         if name is not None and not (name.isidentifier() and name.isascii()):
             raise GraphValueError(f"function name {name!r} is not a C identifier")
         #: the pass pipeline that compiles it
@@ -275,4 +275,4 @@ def check_locations(stage: str, locations: bool) -> None:
 def check_generic(stage: str) -> None:
     """Check that the text of a stage has a generic form, if it is requested.   Raises: GraphValueError"""
     if stage != "nest":
-        raise GraphValueError(f"stage {stage} has one form only, generic= is for stage nest", hint="stage nest has one")
+        raise GraphValueError(f"stage {stage} has no generic form", hint="generic=True is supported for stage nest")

@@ -32,11 +32,11 @@ def bytes_of(memory: object, what: str = "memory") -> int:
     Raises: GraphTypeError for another type, OptionError for anything else, and for numbers below 1.
     """
     if isinstance(memory, bool) or not isinstance(memory, int | str):
-        raise GraphTypeError(f"{what} is bytes, such as 64M or 67108864, not {memory!r:.60}")
+        raise GraphTypeError(f"{what} must be a number of bytes, such as 64M or 67108864, not {memory!r:.60}")
     match = re.fullmatch(r"(\d{1,18}) ?([KMGT]?)(?:i?B)?", str(memory).strip())
     found = int(match[1]) * _UNITS[match[2]] if match is not None else 0
     if not 1 <= found < 1 << 62:
-        raise OptionError(f"{what} is bytes, such as 64M or 67108864, not {memory!r:.60}")
+        raise OptionError(f"{what} must be a number of bytes, such as 64M or 67108864, not {memory!r:.60}")
     return found
 
 
@@ -48,7 +48,7 @@ def wanted_weights(weights: bool | str, least: int | str | None) -> WeightsOptio
     if weights is False:
         if least is not None:
             raise GraphValueError(
-                "weights_from, the least size of a constant in the file of weights, needs such a file",
+                "weights_from needs a file of weights: it is the least size of a constant in that file",
                 hint="add weights=True",
             )
         return None
@@ -147,8 +147,8 @@ class Memory:
         raise GraphValueError(
             f"{self.function.name} needs at least {least.bytes} bytes of workspace and stack, with {loops}; "
             f"the bound is {most}",
-            hint="values of all steps that operations outside of loops read are stored: a loss that is added up in the "
-            "loop reads none" if least.segments else "checkpoints are for loops and their gradients",
+            hint="add up the loss in the loop: operations outside of it that read its values need those of all steps"
+            if least.segments else "only loops and their gradients have checkpoints",
         )  # fmt: skip
 
     def _checkpoints(self, levels: int) -> Checkpoints:

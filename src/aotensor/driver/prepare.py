@@ -63,7 +63,7 @@ def passes_over(
     yield from run_passes(expanded, stop, chosen)
 
 
-@graph_pass("expand", topic="arithmetic", needed="ops that are made of others, and sparse matrices, end there")
+@graph_pass("expand", topic="arithmetic", needed="it replaces composite ops and sparse matrices")
 def expand_composites(
     outputs: Sequence[Variable], stop: Collection[Variable], is_wanted: Callable[[Apply], bool] = lambda node: True
 ) -> list[Variable]:

@@ -128,7 +128,7 @@ class Options:
             refuse_weights(machine.triple, self.allocates)
         if self.freestanding and not system_of(machine.triple).is_elf:
             raise OptionError(
-                f"freestanding libraries are ELF files, and {machine.triple} has none",
+                f"freestanding libraries are ELF files, which {machine.triple} does not use",
                 hint="name a machine without a system, such as thumbv7em-none-eabihf, or leave out --freestanding",
             )
         return machine

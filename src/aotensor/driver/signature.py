@@ -77,11 +77,11 @@ class In:
                 f"In({self.variable}): mutable=True implies borrow=True", hint="leave out borrow=False"
             )
         if not isinstance(self.data, bool):
-            raise GraphTypeError(f"In({self.variable}): data is a bool, not {self.data!r:.60}")
+            raise GraphTypeError(f"In({self.variable}): data must be a bool, not {self.data!r:.60}")
         if self.manifold is not None and not (isinstance(self.manifold, str) and self.manifold in MANIFOLDS):
             raise GraphValueError(
                 f"In({self.variable}): manifold {self.manifold!r:.60} is unknown",
-                hint=f"there are {', '.join(MANIFOLDS)}",
+                hint=f"known manifolds: {', '.join(MANIFOLDS)}",
             )
         _check_layout(f"In({self.variable})", self.layout, self.variable)
         if self.pattern is not None:
@@ -92,7 +92,7 @@ class In:
         if self.data and self.manifold is not None:
             raise GraphValueError(
                 f"In({self.variable}): data=True and manifold={self.manifold!r} contradict each other",
-                hint="data stays constant, a manifold is for an input that the solver changes: leave out one",
+                hint="the solver keeps data constant, and changes an input with a manifold: leave out one option",
             )
 
 
@@ -119,7 +119,9 @@ def _checked_start(x: Variable, start: Any) -> Array:
     """A start value as an array of the type of x.   Raises: GraphTypeError; GraphValueError unless it is finite"""
     name = f"In({x}): start"
     if x.is_sparse or None in x.static_shape:
-        raise GraphTypeError(f"{name}= is for dense arrays of static shape, not {x.type}", lines=[x.describe()])
+        raise GraphTypeError(
+            f"{name}= is supported only for dense arrays of static shape, not for {x.type}", lines=[x.describe()]
+        )
     given, shape = np.asarray(start), tuple(n for n in x.static_shape if n is not None)
     fits = given.dtype.kind in ("biufc" if is_complex(x.dtype) else "biuf") and given.shape in ((), shape)
     found = np.full(shape, given).astype(x.dtype) if fits else given
@@ -133,10 +135,10 @@ def _checked_start(x: Variable, start: Any) -> Array:
 def _check_layout(name: str, layout: object, x: object) -> None:
     """Raises: GraphValueError for an unknown layout, GraphTypeError for a sparse matrix in column-major layout"""
     if not isinstance(layout, str) or layout not in ("C", "F"):
-        raise GraphValueError(f"{name}: layout is 'C' or 'F', not {layout!r:.60}")
+        raise GraphValueError(f"{name}: layout must be 'C' or 'F', not {layout!r:.60}")
     if layout == "F" and isinstance(x, Variable) and x.is_sparse:
         raise GraphTypeError(
-            f"{name}: layout='F' is for dense arrays",
+            f"{name}: layout='F' is supported only for dense arrays",
             lines=[x.describe()],
             hint="a csc matrix is stored by columns",
         )
@@ -155,7 +157,7 @@ def checked_inputs(inputs: Sequence[Variable | In]) -> list[In]:
     Raises: GraphTypeError for anything but a list of symbols, UnusedInputError for an input given twice.
     """
     if isinstance(inputs, Variable | In) or not isinstance(inputs, Sequence):
-        raise GraphTypeError("inputs is a list of variables", hint="write function([x], ...)")
+        raise GraphTypeError("inputs must be a list of variables", hint="write function([x], ...)")
     found = [x if isinstance(x, In) else In(symbol(x)) for x in inputs]
     variables = [one.variable for one in found]
     for x in variables:
@@ -163,7 +165,7 @@ def checked_inputs(inputs: Sequence[Variable | In]) -> list[In]:
             raise GraphTypeError(
                 f"the shared variable {x} cannot be an input",
                 lines=[x.describe()],
-                hint="it is found by itself; use givens to replace it",
+                hint="it becomes an input by itself; use givens to replace it",
             )
         if isinstance(x, Constant):
             raise GraphTypeError(f"the constant {x} cannot be an input", lines=[x.describe()])
@@ -249,7 +251,7 @@ def _keeping(excluded: Any) -> set[Variable] | None:
         return None if excluded else set()
     is_collection = isinstance(excluded, Collection) and not isinstance(excluded, str | Variable | np.ndarray)
     if not is_collection or not all(isinstance(x, SharedVariable) for x in excluded):
-        raise GraphTypeError(f"no_default_updates is a bool or a list of shared variables, not {excluded!r:.60}")
+        raise GraphTypeError(f"no_default_updates must be a bool or a list of shared variables, not {excluded!r:.60}")
     return set(excluded)
 
 

@@ -99,7 +99,7 @@ class OpFromGraph(Op):
         """
         count = len(self.inner_inputs)
         if len(inputs) not in (count, len(self._leaves)):
-            raise GraphTypeError(f"{self.name}: {count} inputs are expected, {len(inputs)} were given")
+            raise GraphTypeError(f"{self.name}: expected {count} inputs, found {len(inputs)}")
         extents: dict[str, tuple[Variable, int]] = {}
         fitted = [
             _fitted(f"{self.name}: input {inner}", as_sparse_or_tensor(x), inner.tensor_type, extents)
@@ -239,7 +239,7 @@ def _fitted_matrix(what: str, x: Variable, wanted: TensorType) -> Variable:
 
 def _checked(what: str, variables: Any) -> list[Variable]:
     if not isinstance(variables, list):
-        raise GraphTypeError(f"OpFromGraph: {what} is a list of variables, not {type(variables).__name__}")
+        raise GraphTypeError(f"OpFromGraph: {what} must be a list of variables, not {type(variables).__name__}")
     for x in variables:
         if not isinstance(x, Variable):
             raise GraphTypeError(f"OpFromGraph: {what} holds {type(x).__name__} {x!r:.40}, which is not a variable")

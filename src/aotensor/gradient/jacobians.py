@@ -63,7 +63,7 @@ def jacobian(
     holomorphic, or not known to be.
     """
     if not isinstance(expression, Variable):
-        raise GraphTypeError(f"expression is a variable, not {type(expression).__name__} {expression!r:.40}")
+        raise GraphTypeError(f"expression must be a variable, not {type(expression).__name__} {expression!r:.40}")
     policy = on_disconnection("disconnected_inputs", disconnected_inputs)
     targets = as_variables(wrt, "wrt")
     stop = as_constants(consider_constant)
@@ -100,7 +100,7 @@ def hessian(
     an x that is not a vector; the errors of `jacobian`.
     """
     if not isinstance(cost, Variable):
-        raise GraphTypeError(f"cost is a variable, not {type(cost).__name__} {cost!r:.40}")
+        raise GraphTypeError(f"cost must be a variable, not {type(cost).__name__} {cost!r:.40}")
     if cost.ndim != 0:
         raise GraphValueError(
             "hessian: cost must be a scalar", lines=[cost.describe()], hint="take the sum or the mean"

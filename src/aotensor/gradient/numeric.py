@@ -42,12 +42,12 @@ class numeric_grad:
 
     def __init__(self, f: Function, pt: Any, eps: float | None = None, out_type: str | None = None) -> None:
         if not callable(f) or isinstance(f, Variable):
-            raise GraphTypeError(f"numeric_grad: f is a function of arrays, not {f!r:.60}")
+            raise GraphTypeError(f"numeric_grad: f must be a function of arrays, not {f!r:.60}")
         is_sequence = isinstance(pt, list | tuple)
         points = [as_array(array) for array in (pt if is_sequence else [pt])]
         for position, array in enumerate(points):
             if array.dtype.name not in _STEPS:
-                raise GraphTypeError(f"numeric_grad: pt[{position}] is of {array.dtype}, not floating")
+                raise GraphTypeError(f"numeric_grad: pt[{position}] has dtype {array.dtype}, not a floating dtype")
         if out_type is not None and str(out_type).startswith("complex"):
             raise GraphTypeError(f"numeric_grad: out_type must be real, not {out_type}")
         names = [array.dtype.name for array in points]
@@ -201,11 +201,11 @@ def through_pairs(fun: Callable[..., Any], pt: Sequence[Any]) -> tuple[Callable[
 
 def _checked_points(pt: object) -> list[Array]:
     if not isinstance(pt, list | tuple):
-        raise GraphTypeError(f"verify_grad: pt is a list or tuple of arrays, not {type(pt).__name__}")
+        raise GraphTypeError(f"verify_grad: pt must be a list or tuple of arrays, not {type(pt).__name__}")
     arrays = [np.array(array) for array in pt]
     for position, array in enumerate(arrays):
         if array.dtype.name not in _TOLERANCES:
-            raise GraphTypeError(f"verify_grad: pt[{position}] is of {array.dtype}, not floating")
+            raise GraphTypeError(f"verify_grad: pt[{position}] has dtype {array.dtype}, not a floating dtype")
     return arrays
 
 

@@ -92,7 +92,7 @@ def as_variables(value: Any, what: str) -> list[Variable]:
     if isinstance(value, set | frozenset):
         raise GraphTypeError(f"{what} is a set: its elements have no defined order", hint="pass a list")
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise GraphTypeError(f"{what} is a variable or a list of them, not {type(value).__name__}")
+        raise GraphTypeError(f"{what} must be a variable or a list of them, not {type(value).__name__}")
     for x in value:
         if not isinstance(x, Variable):
             raise GraphTypeError(f"{what} holds {type(x).__name__} {x!r:.40}, which is not a variable")
@@ -104,7 +104,7 @@ def as_constants(value: Any) -> tuple[Variable, ...]:
     if value is None:
         return ()
     if isinstance(value, Variable) or not isinstance(value, Iterable):
-        raise GraphTypeError(f"consider_constant is an iterable of variables, not {value!r:.40}")
+        raise GraphTypeError(f"consider_constant must be an iterable of variables, not {value!r:.40}")
     constants = tuple(value)
     for x in constants:
         if not isinstance(x, Variable):

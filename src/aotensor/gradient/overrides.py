@@ -105,7 +105,7 @@ def _parsed(what: str, override: Override, count: int, by_op: Callable[[Op], Rul
         return Rule(what, call, count, defaults)
     if callable(override):
         return Rule(what, override, count)
-    raise GraphTypeError(f"{what} is a function, an op or a list, not {type(override).__name__} {override!r:.40}")
+    raise GraphTypeError(f"{what} must be a function, an op or a list, not {type(override).__name__} {override!r:.40}")
 
 
 def _check_items(what: str, items: Sequence[Any], count: int) -> None:

@@ -78,7 +78,7 @@ def grad(
 
 def _check_cost(cost: object) -> None:
     if not isinstance(cost, Variable):
-        raise GraphTypeError(f"cost is a variable, not {type(cost).__name__} {cost!r:.40}")
+        raise GraphTypeError(f"cost must be a variable, not {type(cost).__name__} {cost!r:.40}")
     if is_null(cost):
         raise GraphValueError(f"cost has no gradient: {cost.type.why_null}")
     if cost.ndim != 0:
@@ -211,7 +211,7 @@ def subgraph_grad(
         raise GraphValueError("subgraph_grad: give cost, start or both")
     for what, value in (("wrt", wrt), ("end", end)):
         if not isinstance(value, list):
-            raise GraphTypeError(f"{what} is a list of variables, not {type(value).__name__}")
+            raise GraphTypeError(f"{what} must be a list of variables, not {type(value).__name__}")
     both = [*wrt, *end]
     parts: list[list[Variable] | None] = [None, None]
     if start is not None:

@@ -69,7 +69,7 @@ def one_of(what: str, value: Any, known: Collection[Any]) -> Any:
     """Check an option with a fixed list of values, and return it.   Raises: GraphValueError that lists the values."""
     if isinstance(value, str | int | None) and value in known:
         return value
-    raise GraphValueError(f"{what} is one of {', '.join(map(repr, known))}, not {value!r:.60}")
+    raise GraphValueError(f"{what} must be one of {', '.join(map(repr, known))}, not {value!r:.60}")
 
 
 def _checks(function: Callable[..., Any], shown: str) -> list[tuple[int | None, str, Check]]:
@@ -115,8 +115,8 @@ def _check(what: str, members: Sequence[Any]) -> Check:
                 continue
         if hasattr(value, "describe"):
             hint = "it must be known when the graph is built"
-            raise GraphTypeError(f"{what} is {expected}, not {value}", lines=[value.describe()], hint=hint)
-        raise GraphTypeError(f"{what} is {expected}, not {value!r:.60}")
+            raise GraphTypeError(f"{what} must be {expected}, not {value}", lines=[value.describe()], hint=hint)
+        raise GraphTypeError(f"{what} must be {expected}, not {value!r:.60}")
 
     return check
 

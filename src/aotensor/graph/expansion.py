@@ -149,7 +149,7 @@ def _check_expansion(node: Apply, found: Sequence[Variable]) -> None:
     expected = [(x.dtype, x.ndim) for x in node.outputs]
     if [(x.dtype, x.ndim) for x in found] != expected:
         raise GraphValueError(
-            f"{node.op.name}: expand gave {', '.join(str(x.type) for x in found) or 'nothing'} instead of "
+            f"{node.op.name}: expand returned {', '.join(str(x.type) for x in found) or 'nothing'} instead of "
             f"{', '.join(str(x.type) for x in node.outputs)}",
             lines=[repr(node)],
         )

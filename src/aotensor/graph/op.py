@@ -205,7 +205,8 @@ class Op(ABC):
     def lower(self, b: TensorBuilder, *inputs: Any) -> Tensor | tuple[Tensor, ...]:
         """Emit the op in tensor IR.   Raises: UnsupportedError if the op has neither this nor `expand`."""
         raise UnsupportedError(
-            "it cannot be compiled", hint="give the op `lower`, or `expand`; `eval` and `reference` work without"
+            "it cannot be compiled",
+            hint="define `lower` or `expand` in the op; `eval` and `reference` do not need them",
         )
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
@@ -220,7 +221,7 @@ class Op(ABC):
 
         An output has that axis too, unless it is the same for all samples.   Raises: UnsupportedError without a rule.
         """
-        raise UnsupportedError(f"{self.name}: has no rule for a batch of samples", lines=[repr(node)])
+        raise UnsupportedError(f"{self.name} has no rule for batches", lines=[repr(node)])
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """[i][o]: do elements of input i influence elements of output o? True for all by default."""
@@ -365,6 +366,6 @@ def sum_terms(terms: Sequence[Variable], add: Callable[[Variable, Variable], Var
         if is_disconnected(term):
             continue
         if total is not None and total.ndim != term.ndim:
-            raise GraphTypeError("gradient terms of different rank", lines=[total.describe(), term.describe()])
+            raise GraphTypeError("the terms of a gradient differ in rank", lines=[total.describe(), term.describe()])
         total = term if total is None else add(total, term)
     return disconnected() if total is None else total

@@ -30,7 +30,7 @@ def check_count(name: str, infer_type: Callable[..., Any], inputs: Sequence[Vari
         expected = f"{least}" if most == least else f"{least} or more" if most is None else f"{least} to {most}"
         noun = "input" if expected == "1" else "inputs"
         raise GraphTypeError(
-            f"{name}: takes {expected} {noun}, {len(inputs)} given", lines=[x.describe() for x in inputs]
+            f"{name}: expected {expected} {noun}, found {len(inputs)}", lines=[x.describe() for x in inputs]
         )
 
 

@@ -64,14 +64,14 @@ class SparseTensorType(TensorType):
         one_of("a sparse format", format, SPARSE_FORMATS)
         dims = (None, None) if shape is None else tuple(shape)
         if len(dims) != 2:
-            raise GraphValueError(f"a sparse matrix has 2 dims, not {len(dims)}")
+            raise GraphValueError(f"a sparse matrix must have 2 dims, not {len(dims)}")
         if str(dtype) in UNCOMPRESSED_DTYPES:
-            raise GraphTypeError(f"sparse matrices of {dtype} are not there")
+            raise GraphTypeError(f"sparse matrices of {dtype} are not supported")
         super(SparseTensorType, self).__init__(dtype, dims)
         is_large = any(isinstance(dim, int) and dim > np.iinfo(np.int32).max for dim in self.shape)
         chosen = index_dtype or ("int64" if is_large else "int32")
         if chosen not in INDEX_DTYPES:
-            raise GraphTypeError(f"indices are {' or '.join(INDEX_DTYPES)}, not {chosen}")
+            raise GraphTypeError(f"the dtype of indices must be {' or '.join(INDEX_DTYPES)}, not {chosen}")
         object.__setattr__(self, "format", format)
         object.__setattr__(self, "index_dtype", chosen)
         object.__setattr__(self, "is_canonical", is_canonical)
@@ -205,15 +205,15 @@ def checked_blocksize(format: str, blocksize: Sequence[int] | None, dims: Sequen
     """Check the blocksize of a format, and return it.   Raises: GraphValueError, see SparseTensorType"""
     if (format == BLOCKED) != (blocksize is not None):
         hint = "bsr_matrix(name, blocksize=(2, 2))" if format == BLOCKED else None
-        raise GraphValueError(f"{format} has {'a' if format == BLOCKED else 'no'} blocksize", hint=hint)
+        raise GraphValueError(f"{format} {'needs' if format == BLOCKED else 'does not accept'} a blocksize", hint=hint)
     if blocksize is None:
         return None
     found = tuple(blocksize) if isinstance(blocksize, Sequence) else ()
     if len(found) != 2 or not all(isinstance(n, int | np.integer) and not isinstance(n, bool) and n > 0 for n in found):
-        raise GraphValueError(f"a blocksize is two positive numbers, not {blocksize!r:.40}")
+        raise GraphValueError(f"a blocksize must be two positive numbers, not {blocksize!r:.40}")
     for axis, (dim, block) in enumerate(zip(dims, found, strict=True)):
         if isinstance(dim, int) and dim % block:
-            raise GraphValueError(f"extent {dim} along axis {axis} is not a multiple of the {block} of a block")
+            raise GraphValueError(f"extent {dim} along axis {axis} is not a multiple of {block}, the extent of a block")
     return int(found[0]), int(found[1])
 
 
@@ -254,7 +254,7 @@ def check_structure(data: Array, indices: Array, indptr: Array, shape: Sequence[
     if len(indptr) != rows + 1:
         raise GraphValueError(f"indptr has {len(indptr)} elements instead of {rows + 1}")
     if indptr[0] != 0 or indptr[-1] != len(indices) or np.any(np.diff(indptr) < 0):
-        raise GraphValueError(f"indptr does not rise from 0 to {len(indices)}, the number of stored entries")
+        raise GraphValueError(f"indptr does not increase from 0 to {len(indices)}, the number of stored entries")
     if len(indices) and (indices.min() < 0 or indices.max() >= columns):
         worst = int(indices.max()) if indices.max() >= columns else int(indices.min())
         raise GraphValueError(f"index {worst} is outside of 0 … {columns - 1}")

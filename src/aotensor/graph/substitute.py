@@ -79,7 +79,7 @@ def checked_replacements(items: Replacements, is_strict: bool = True) -> dict[Va
     for old, new in pairs_of(items):
         if not isinstance(old, Variable):
             raise GraphTypeError(f"expected a symbolic variable, found {type(old).__name__} {old!r:.60}")
-        result[old] = fitted(new, old, f"what replaces {old}") if is_strict else as_tensor(new)
+        result[old] = fitted(new, old, f"the replacement of {old}") if is_strict else as_tensor(new)
     return result
 
 

@@ -175,7 +175,9 @@ def constant(value: object, name: str | None = None, dtype: DTypeLike | None = N
     if isinstance(value, Variable):
         raise GraphTypeError(f"constant needs a value, not the symbolic variable {value}")
     if isinstance(value, np.matrix):
-        raise GraphTypeError("a np.matrix, whose * is the matrix product, is not a tensor", hint="pass np.asarray(m)")
+        raise GraphTypeError(
+            "np.matrix is not supported as a tensor: its * is the matrix product", hint="pass np.asarray(m)"
+        )
     if dtype is not None:
         if type(value) is int and dtypes.is_inexact(dtypes.canonical(dtype)):
             value = _float(value)
@@ -227,8 +229,8 @@ def as_tensor(value: object, name: str | None = None, ndim: int | None = None) -
     """
     if isinstance(value, Variable):
         if value.is_sparse:
-            hint = "sp.dense_from_sparse makes it dense, aotensor.sparse has what works on sparse matrices"
-            raise GraphTypeError("a sparse matrix where a dense tensor is needed", lines=[value.describe()], hint=hint)
+            hint = "sp.dense_from_sparse makes it dense; functions of aotensor.sparse accept sparse matrices"
+            raise GraphTypeError("expected a dense tensor, found a sparse matrix", lines=[value.describe()], hint=hint)
         result = value
     elif isinstance(value, list | tuple) and _holds_variable(value):
         result = dense().stack([as_tensor(item) for item in value])
@@ -237,8 +239,8 @@ def as_tensor(value: object, name: str | None = None, ndim: int | None = None) -
     ):
         result = constant(value, name=name)
     elif value.__class__.__module__.startswith("scipy.sparse"):
-        hint = "pass its .toarray(), or use what aotensor.sparse has"
-        raise GraphTypeError(f"a {type(value).__name__} where a dense tensor is needed", hint=hint)
+        hint = "pass its .toarray(), or use functions of aotensor.sparse"
+        raise GraphTypeError(f"expected a dense tensor, found {type(value).__name__}", hint=hint)
     else:
         raise GraphTypeError(f"{type(value).__name__} {value!r:.60} is not a tensor")
     if ndim is not None and result.ndim != ndim:

@@ -101,4 +101,4 @@ def _check(x: Variable, samples: Variable) -> None:
     if samples.ndim != x.ndim + 1:
         raise GraphValueError(f"the samples of {x} have {samples.ndim - x.ndim} new axes instead of one", lines=lines)
     if any(one and not other for one, other in zip(x.broadcastable, samples.broadcastable[1:], strict=True)):
-        raise GraphValueError(f"the samples of {x} lose a dim of 1, along which it broadcasts", lines=lines)
+        raise GraphValueError(f"the samples of {x} must keep its extent of 1, along which it broadcasts", lines=lines)

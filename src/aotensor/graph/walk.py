@@ -178,7 +178,7 @@ def compute_all(
 def input_of(x: Variable, key: Any) -> Variable:
     """The variable that a key of `eval` denotes.   Raises: GraphTypeError for any other key."""
     if not isinstance(key, Variable | str):
-        raise GraphTypeError(f"a key of eval is a variable or a name, not {key!r:.60}")
+        raise GraphTypeError(f"a key of eval must be a variable or a name, not {key!r:.60}")
     return _input_named(x, key) if isinstance(key, str) else key
 
 

@@ -112,10 +112,10 @@ class ScanOp(IRDLOperation):
 
     def verify_(self) -> None:
         if len(self.taps) != len(self.initial) or len(self.stacked) != len(self.initial):
-            raise VerifyException("taps and stacked have one entry for each state")
+            raise VerifyException("taps and stacked must have one entry for each state")
         flags = None if self.cut is None else len(self.cut.get_values())
         if flags != (None if self.chunk is None else len(self.sequences) + len(self.constants)):
-            raise VerifyException("a loop in chunks says of each sequence and constant whether it is cut")
+            raise VerifyException("a chunked loop must state for each sequence and constant whether it is split")
 
 
 @irdl_op_definition

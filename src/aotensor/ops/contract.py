@@ -238,11 +238,11 @@ def tensordot(x: Any, y: Any, axes: int | Sequence[Any] = 2) -> Variable:
     x, y = as_tensor(x), as_tensor(y)
     if isinstance(axes, int | np.integer):
         if not 0 <= axes <= min(x.ndim, y.ndim):
-            raise GraphValueError(f"tensordot: {axes} axes to sum over, for operands of ranks {x.ndim} and {y.ndim}")
+            raise GraphValueError(f"tensordot: axes is {axes}, but the operands have ranks {x.ndim} and {y.ndim}")
         first, second = list(range(x.ndim - axes, x.ndim)), list(range(axes))
     else:
         if len(axes) != 2:
-            raise GraphValueError(f"tensordot: axes are a number, or two lists of axes, not {len(axes)} of them")
+            raise GraphValueError(f"tensordot: axes must be a number, or two lists of axes, not {len(axes)} of them")
         first, second = (_axis_list(entry) for entry in axes)
     if len(first) != len(second):
         raise GraphValueError(f"tensordot: {len(first)} axes of x for {len(second)} of y")
@@ -258,7 +258,7 @@ def tensordot(x: Any, y: Any, axes: int | Sequence[Any] = 2) -> Variable:
 
 def _axis_list(axes: int | Sequence[int]) -> list[int]:
     if not isinstance(axes, int | np.integer | list | tuple):
-        raise GraphTypeError(f"tensordot: axes of one operand are an int or a list, not {axes!r:.60}")
+        raise GraphTypeError(f"tensordot: axes of one operand must be an int or a list, not {axes!r:.60}")
     return [int(axes)] if isinstance(axes, int | np.integer) else list(axes)
 
 

@@ -105,7 +105,7 @@ class FullLike(LinearOp):
 def _check_extent_types(extents: Sequence[TensorType]) -> None:
     for found in extents:
         if found.rank != 0 or found.dtype not in dtypes.INTEGERS:
-            raise GraphTypeError(f"an extent is an integer scalar, not {found}")
+            raise GraphTypeError(f"an extent must be an integer scalar, not {found}")
 
 
 def _fitted_dims(v: TensorType, dims: Sequence[Dim]) -> tuple[Dim, ...]:

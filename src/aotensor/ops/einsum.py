@@ -51,7 +51,7 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Variable:
     ranks, and for extents that differ (at run time where they are not known).
     """
     if not isinstance(subscripts, str):
-        raise GraphTypeError(f"einsum: the subscripts are a str, not {subscripts!r:.60}")
+        raise GraphTypeError(f"einsum: the subscripts must be a str, not {subscripts!r:.60}")
     variables = [as_tensor(x) for x in operands]
     lines = [x.describe() for x in variables]
     try:

@@ -158,7 +158,7 @@ class GradScale(SteeredView):
     def __post_init__(self) -> None:
         if self.multiplier is not None and not isinstance(self.multiplier, int | float | np.number):
             raise GraphTypeError(
-                f"the multiplier of GradScale is a number, not {type(self.multiplier).__name__}",
+                f"the multiplier of GradScale must be a number, not {type(self.multiplier).__name__}",
                 hint="write grad_scale(x, multiplier)",
             )
 

@@ -198,7 +198,9 @@ class Grid:
 
     def _line(self, key: Any) -> Variable:
         if not isinstance(key, slice) or key.stop is None:
-            raise GraphTypeError(f"{self._name}: takes slices with a stop, as {self._name}[0:n, 0:m], not {key!r:.60}")
+            raise GraphTypeError(
+                f"{self._name}: expected slices with a stop, such as {self._name}[0:n, 0:m], found {key!r:.60}"
+            )
         start, step = 0 if key.start is None else key.start, 1 if key.step is None else key.step
         if isinstance(step, complex):
             return linspace(start, key.stop, int(abs(step)))  # type: ignore[no-any-return]

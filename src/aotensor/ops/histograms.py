@@ -57,7 +57,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Variable:
     """
     x = _vector("bincount: x", x)
     if x.dtype not in (*dtypes.INTEGERS, "bool") or x.dtype == "uint64":
-        raise GraphTypeError(f"bincount: x holds integers, not {x.dtype}", lines=[x.describe()])
+        raise GraphTypeError(f"bincount: x must hold integers, not {x.dtype}", lines=[x.describe()])
     least = as_extent(minlength, "bincount: minlength")
     if isinstance(least, int) and least < 0:
         raise GraphValueError(f"bincount: minlength is {least}, a negative number of bins")
@@ -77,7 +77,7 @@ def _summed(places: Variable, values: Variable, length: Any) -> Variable:
 def _vector(what: str, x: Any) -> Variable:
     x = as_tensor(x)
     if x.ndim != 1:
-        raise GraphTypeError(f"{what} is a vector, not {x.type}", lines=[x.describe()])
+        raise GraphTypeError(f"{what} must be a vector, not {x.type}", lines=[x.describe()])
     return x  # type: ignore[no-any-return]
 
 
@@ -105,7 +105,7 @@ def histogram(
     if amounts.dtype == "bool":
         amounts = cast(amounts, "int64")
     if isinstance(bins, str):
-        raise GraphTypeError(f"histogram: bins is a number or a vector of edges, not {bins!r}")
+        raise GraphTypeError(f"histogram: bins must be a number or a vector of edges, not {bins!r}")
     number = as_tensor(bins)
     if number.ndim == 0:
         several = as_extent(number, "histogram: bins")
@@ -160,7 +160,7 @@ def _range_of(values: Variable, range: Any, dtype: str) -> tuple[Variable, Varia
     """(low, high): the given range, or the extrema; (v − ½, v + ½) where all values are v, (0, 1) without values."""
     if range is not None:
         if not isinstance(range, Sequence) or len(range) != 2:
-            raise GraphTypeError(f"histogram: range is a pair (low, high), not {range!r:.60}")
+            raise GraphTypeError(f"histogram: range must be a pair (low, high), not {range!r:.60}")
         low, high = (cast(as_tensor(end), dtype) for end in range)
         if isinstance(range[0], int | float) and isinstance(range[1], int | float):
             if not range[0] <= range[1]:
@@ -201,7 +201,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     x, xp, fp = as_tensor(x), _vector("interp: xp", xp), _vector("interp: fp", fp)
     for what, value in (("left", left), ("right", right)):
         if value is not None and as_tensor(value).ndim:
-            raise GraphTypeError(f"interp: {what} is a number, not {as_tensor(value).type}")
+            raise GraphTypeError(f"interp: {what} must be a number, not {as_tensor(value).type}")
     dtype = dtypes.mean_of(dtypes.promote(x.dtype, xp.dtype, fp.dtype))
     x, xp, fp = (cast(one, dtype) for one in (x, nonempty("interp: xp", xp, [0]), fp))
     fp = second(xp, fp)  # one length

@@ -215,7 +215,7 @@ def index_array(value: Any) -> Variable:
     """
     found = constant(np.zeros(0, "int64")) if _is_empty_list(value) else as_tensor(value)
     if found.dtype not in dtypes.INTEGERS:
-        raise GraphTypeError(f"an index is an integer, a slice, None or Ellipsis, not {found.type}")
+        raise GraphTypeError(f"an index must be an integer, a slice, None or Ellipsis, not {found.type}")
     return found
 
 
@@ -279,7 +279,7 @@ def _bound(value: Any) -> SymbolicExtent:
     beyond int64.
     """
     if isinstance(value, bool | np.bool_ | str | float):
-        raise GraphTypeError(f"an index is an integer, a slice, None or Ellipsis, not {value!r}")
+        raise GraphTypeError(f"an index must be an integer, a slice, None or Ellipsis, not {value!r}")
     x = value if isinstance(value, int | np.integer) else as_tensor(value)
     try:
         return as_extent(x, "an index")

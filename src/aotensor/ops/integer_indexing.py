@@ -255,7 +255,7 @@ def _batch_shape(x: TensorType, axes: Sequence[int], indices: Sequence[TensorTyp
     assert len(axes) == len(indices) and list(axes) == sorted(set(axes)) and axes[-1] < x.rank
     for found in indices:
         if found.dtype not in dtypes.INTEGERS:
-            raise GraphTypeError(f"an index is an array of integers, not {found}")
+            raise GraphTypeError(f"an index must be an array of integers, not {found}")
     try:
         return broadcast_shapes([found.shape for found in indices])
     except GraphValueError as error:

@@ -39,7 +39,7 @@ class Nonzero(DiscreteOp):
         assert len(extents) == (0 if self.first is None else x.rank)
         for found in extents:
             if found.rank != 0 or found.dtype not in dtypes.INTEGERS:
-                raise GraphTypeError(f"an extent is an integer scalar, not {found}")
+                raise GraphTypeError(f"an extent must be an integer scalar, not {found}")
         return (TensorType("int64", (None,)),) * x.rank
 
     def reference(self, x: Array, *extents: Array) -> tuple[Array, ...]:

@@ -72,7 +72,7 @@ def ravel_multi_index(multi_index: Sequence[Any], dims: Any, mode: Any = "raise"
     """
     extents = as_extents(dims)
     if not isinstance(mode, str | list | tuple):
-        raise GraphTypeError(f"ravel_multi_index: mode is a str, or one per axis, not {mode!r:.60}")
+        raise GraphTypeError(f"ravel_multi_index: mode must be a str, or one per axis, not {mode!r:.60}")
     modes = [mode] * len(extents) if isinstance(mode, str) else list(mode)
     positions = [as_tensor(x) for x in multi_index]
     if not len(extents) == len(positions) == len(modes) or not extents:
@@ -98,7 +98,7 @@ def _positions(x: Any) -> Variable:
     x = as_tensor(x)
     if x.dtype not in dtypes.INTEGERS or x.dtype == "uint64":
         hint = "cast them to int64" if x.dtype == "uint64" else None
-        raise GraphTypeError(f"positions are integers, not {x.type}", lines=[x.describe()], hint=hint)
+        raise GraphTypeError(f"positions must be integers, not {x.type}", lines=[x.describe()], hint=hint)
     return cast(x, "int64")
 
 

@@ -127,7 +127,7 @@ def _names(given: tuple[str | int | None, ...]) -> Sequence[str | None]:
     """The names of several symbols: from a count, names, names in one string, or a string of letters."""
     if len(given) == 1 and isinstance(given[0], int | np.integer) and not isinstance(given[0], bool):
         if not 0 <= given[0] <= MOST:
-            raise GraphValueError(f"a count of symbols is 0 to {MOST}, not {given[0]}")
+            raise GraphValueError(f"a count of symbols must be from 0 to {MOST}, not {given[0]}")
         return [None] * int(given[0])
     if not all(name is None or isinstance(name, str) for name in given):
         raise GraphTypeError(f"expected one count or several names, not {', '.join(map(repr, given))}")

@@ -59,7 +59,7 @@ def _parsed(signature: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]
     if len(sides) == 2 and all(re.fullmatch(r"\s*\([\w\s,]*\)(\s*,\s*\([\w\s,]*\))*\s*", side) for side in sides):
         left, right = ([_letters(group) for group in _GROUP.findall(side)] for side in sides)
         return left, right
-    raise GraphValueError(f"vectorize: the signature is like '(m,n),(n)->(m)', not {signature!r}")
+    raise GraphValueError(f"vectorize: the signature must be like '(m,n),(n)->(m)', not {signature!r}")
 
 
 def _letters(group: str) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def _with_equal_extents(
 def _check_results(results: Any, outputs: Sequence[tuple[str, ...]] | None, signature: str | None) -> None:
     found = [results] if isinstance(results, Variable) else results
     if not isinstance(found, list | tuple) or not all(isinstance(y, Variable) for y in found):
-        raise GraphTypeError(f"vectorize: the function gives a tensor or a list of tensors, not {results!r:.60}")
+        raise GraphTypeError(f"vectorize: the function must return a tensor or a list of tensors, not {results!r:.60}")
     if outputs is None:
         return
     if len(found) != len(outputs):

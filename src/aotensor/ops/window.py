@@ -83,7 +83,7 @@ def window_shape(entries: Entries, x: TensorType, symbols: Sequence[TensorType])
     assert sum(entry.symbols() for entry in entries) == len(symbols), "one input per symbolic bound"
     for found in symbols:
         if found.rank != 0 or found.dtype not in dtypes.INTEGERS:
-            raise GraphTypeError(f"an index is an integer scalar, not {found}")
+            raise GraphTypeError(f"an index must be an integer scalar, not {found}")
     dims: list[Dim] = []
     for axis, entry in enumerate(entries):
         dim = x.shape[axis]

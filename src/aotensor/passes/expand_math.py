@@ -27,7 +27,7 @@ from aotensor.passes.target import Target
 _PLAIN: Final = Target()
 
 
-@ir_pass("expand-math", level="loops", topic="arithmetic", needed="elementary functions get their bodies there")
+@ir_pass("expand-math", level="loops", topic="arithmetic", needed="it gives elementary functions their bodies")
 def expand_math(module: ModuleOp, target: Target = _PLAIN) -> None:
     """Replaces each elementary function by a call of a straight-line function at the end of the module; LLVM
     inlines it and vectorizes the loop. Functions with parameters (`gammainc`, `jv`, …) have loops and branches

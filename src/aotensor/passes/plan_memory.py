@@ -58,7 +58,10 @@ LARGEST_WORKSPACE: Final = 1 << 62  # bytes
 
 
 @ir_pass(
-    "plan-memory", level="loops", topic="memory", needed="the entries of a library ask it for the size of the workspace"
+    "plan-memory",
+    level="loops",
+    topic="memory",
+    needed="it computes the size of the workspace, which the entries of a library need",
 )
 def plan_memory(module: ModuleOp) -> None:
     """Gives every buffer an offset in one workspace, by lifetime; buffers of one size with disjoint lifetimes share

@@ -36,7 +36,9 @@ def bounds_of(name: str, bounds: Any, given: Unknown) -> tuple[Variable, Variabl
         ends = _ends(name, bounds, given.given)
     else:
         hint = "Bounds(lb, ub), or [(min, max), …] for the elements of a vector"
-        raise GraphTypeError(f"{name}: bounds are Bounds or a list of pairs, not {type(bounds).__name__}", hint=hint)
+        raise GraphTypeError(
+            f"{name}: bounds must be Bounds or a list of pairs, not {type(bounds).__name__}", hint=hint
+        )
     lower, upper = (_like(name, part, given.given) for part in ends)
     if isinstance(lower, Constant) and isinstance(upper, Constant):
         wrong = ~np.less_equal(lower.data, upper.data)
@@ -56,7 +58,7 @@ def _ends(name: str, pairs: list[Any] | tuple[Any, ...], x: Variable) -> tuple[A
         raise GraphValueError(title, lines=[x.describe()], hint="Bounds(lb, ub) has the shape of x0")
     for pair in pairs:
         if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise GraphTypeError(f"{name}: bounds are pairs (min, max), not {pair!r:.60}")
+            raise GraphTypeError(f"{name}: bounds must be pairs (min, max), not {pair!r:.60}")
     if not pairs:
         return np.zeros(0), np.zeros(0)
     return _joined([pair[0] for pair in pairs], -np.inf), _joined([pair[1] for pair in pairs], np.inf)
@@ -71,9 +73,11 @@ def _like(name: str, part: Any, x: Variable) -> Variable:
     """Raises: GraphTypeError for a complex bound, GraphValueError for one that does not broadcast to x."""
     found = as_tensor(part)
     if dtypes.is_complex(found.dtype):
-        raise GraphTypeError(f"{name}: bounds are real", lines=[found.describe()])
+        raise GraphTypeError(f"{name}: bounds must be real", lines=[found.describe()])
     ends = zip(reversed(found.tensor_type.shape), reversed(x.tensor_type.shape), strict=False)
     is_other = any(isinstance(m, int) and isinstance(n, int) and m not in (1, n) for m, n in ends)
     if found.ndim > x.ndim or is_other:
-        raise GraphValueError(f"{name}: bounds are like x0, or broadcast to it", lines=[found.describe(), x.describe()])
+        raise GraphValueError(
+            f"{name}: bounds must have the shape of x0 or broadcast to it", lines=[found.describe(), x.describe()]
+        )
     return found

@@ -36,13 +36,13 @@ class Options:
         tol, steps = self.tol, self.maxiter
         if tol is not None:
             if isinstance(tol, bool) or not isinstance(tol, int | float | np.floating | np.integer):
-                raise GraphTypeError(f"{self.name}: tol is a number, not {type(tol).__name__}")
+                raise GraphTypeError(f"{self.name}: tol must be a number, not {type(tol).__name__}")
             if not 0 < tol < 1:
-                raise GraphValueError(f"{self.name}: tol is between 0 and 1, not {tol}")
+                raise GraphValueError(f"{self.name}: tol must be between 0 and 1, not {tol}")
         if isinstance(steps, bool) or not isinstance(steps, int | np.integer):
-            raise GraphTypeError(f"{self.name}: maxiter is a number of steps, not {type(steps).__name__}")
+            raise GraphTypeError(f"{self.name}: maxiter must be a number of steps, not {type(steps).__name__}")
         if steps < 1:
-            raise GraphValueError(f"{self.name}: maxiter is at least 1, not {steps}")
+            raise GraphValueError(f"{self.name}: maxiter must be at least 1, not {steps}")
 
     def tolerance(self, x: Variable, default: float = 0.5) -> Variable:
         """The tolerance in the dtype of x, not below its rounding.   default: exponent of ε if no tolerance was
@@ -81,4 +81,4 @@ def symbol(x: Variable, name: str) -> Variable:
 def finite_number(name: str, what: str, value: Any) -> None:
     """Check that a Python number is finite; other values are not checked.   Raises: GraphValueError"""
     if isinstance(value, float | np.floating) and not np.isfinite(value):
-        raise GraphValueError(f"{name}: {what} is a finite number, not {value}")
+        raise GraphValueError(f"{name}: {what} must be a finite number, not {value}")

@@ -73,7 +73,7 @@ def minimize(
     one_of("minimize: method", method, METHODS)
     if bounds is not None and method not in BOUNDED:
         hint = " or ".join(f'method="{other}"' for other in BOUNDED)
-        raise GraphValueError(f'minimize: bounds are given, and method "{method}" has none', hint=hint)
+        raise GraphValueError(f'minimize: method "{method}" does not support bounds', hint=hint)
     given = unknown("minimize", "x0", x0)
     problem, given = traced("minimize", "fun", fun, given, arguments(args), scalar_output("minimize: fun"))
     x, output = problem.slot, problem.output

@@ -101,7 +101,7 @@ def called(name: str, what: str, fn: Callable[..., Any], values: Sequence[Variab
     Raises: GraphTypeError if it is not callable, or returns something else.
     """
     if not callable(fn):
-        raise GraphTypeError(f"{name}: {what} is a function, not {type(fn).__name__}")
+        raise GraphTypeError(f"{name}: {what} must be a function, not {type(fn).__name__}")
     found = fn(*values)
     if isinstance(found, list | tuple):
         found = stack(list(found))

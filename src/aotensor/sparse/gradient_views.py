@@ -33,7 +33,7 @@ class SparseView(SparseOp):
     def infer_type(self, x: TensorType, *options: TensorType) -> TensorType:
         for option in options:
             if option.rank != 0:
-                raise GraphTypeError(f"the bounds and factors for a sparse matrix are scalars, not {option}")
+                raise GraphTypeError(f"the bounds and factors for a sparse matrix must be scalars, not {option}")
         return need_sparse(self, x)
 
     def reference(self, x: Any, *options: Any) -> Any:

@@ -116,7 +116,7 @@ def as_sparse(x: Any, name: str | None = None, ndim: int | None = None) -> Spars
         hint = "csr_from_dense makes a sparse matrix of a tensor"
         raise GraphTypeError(f"expected a sparse matrix, found {shown}", hint=hint)
     if ndim not in (None, 2):
-        raise GraphTypeError(f"a sparse matrix has rank 2, not {ndim}")
+        raise GraphTypeError(f"a sparse matrix must have rank 2, not {ndim}")
     return SparseConstant(x, name=name)
 
 

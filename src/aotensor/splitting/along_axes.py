@@ -55,7 +55,7 @@ def reduction(view: NodeView) -> Splitting:
         case "argmax" | "argmin":
             if view.domain() != view.over:
                 raise NotSplittable(
-                    f"it counts positions over {view.domain()}, and only positions over {view.over} can be split"
+                    f"its positions are along {view.domain()}, and only positions along {view.over} can be split"
                 )
             return arg_extremum(op)
         case _:  # max, min, any, all

@@ -48,7 +48,7 @@ class Rounds:
 
     def __init__(self, f: Function, over: str) -> None:
         if not isinstance(f, Function) or not isinstance(over, str):
-            raise GraphTypeError(f"Rounds takes a Function and the name of a dim, not {f!r} and {over!r}")
+            raise GraphTypeError(f"Rounds accepts a Function and the name of a dim, not {f!r} and {over!r}")
         self.function, self.over = f, over
         builder = Builder(f, over)
         self._parts = builder.parts()

@@ -201,7 +201,7 @@ def _like(p: Variable, value: Rate) -> Variable:
 
 def _checked(params: Mapping[str, Variable]) -> dict[str, Variable]:
     if not isinstance(params, Mapping):
-        raise GraphTypeError(f"params is a dict of names and Variables, not {type(params).__name__}")
+        raise GraphTypeError(f"params must be a dict of names and Variables, not {type(params).__name__}")
     if not params:
         raise GraphValueError("params has no parameter")
     for name, x in params.items():

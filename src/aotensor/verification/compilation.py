@@ -75,11 +75,11 @@ def check_symbols(library: bytes, manifest: Manifest) -> str:
     linkage = read_linkage(image)
     foreign = [name for name in linkage.needed if not _SYSTEM.fullmatch(name)]
     if foreign:
-        raise CheckFailed(f"it needs {_listing(foreign)}")
+        raise CheckFailed(f"the library needs {_listing(foreign)}")
     exported = set(linkage.exported) - (frozenset() if isinstance(image, ElfFile) else _OF_LINKERS)
     for what, names in (("exports", exported - expected), ("lacks", expected - exported)):
         if names:
-            raise CheckFailed(f"it {what} {_listing(sorted(names))}")
+            raise CheckFailed(f"the library {what} the symbols {_listing(sorted(names))}")
     return f"{len(expected)} exported; needs {_listing(linkage.needed)}: {_listing(linkage.undefined)}"
 
 

@@ -89,7 +89,7 @@ def _check_machine(container: Container, manifest: Manifest) -> str:
 def _check_vectors(container: Container, manifest: Manifest, path: Path) -> str:
     """Run the vectors in a child process, on the checked bytes: a crash is a finding and does not end this process."""
     if VECTORS not in manifest.sections:
-        raise CheckSkipped("the library has none")
+        raise CheckSkipped("the library has no test vectors")
     read(container.image.data)
     weights = [] if manifest.weights is None else [str(find_weights(manifest.weights, path))]
     command = [sys.executable, "-m", "aotensor_runtime.vectors", "-", *weights]

@@ -86,7 +86,7 @@ def compare(
         where = f"sample {number} ({sample.note})"
         if isinstance(expected, str) or isinstance(found, str):
             if isinstance(expected, str) != isinstance(found, str):
-                who = "the reference" if isinstance(expected, str) else "this"
+                who = "the reference" if isinstance(expected, str) else "the compiled code"
                 raise CheckFailed(f"{where}: only {who} refuses: {expected if isinstance(expected, str) else found}")
             refused += 1
             continue
@@ -96,7 +96,7 @@ def compare(
             raise CheckFailed(f"{where}: {problem}")
         agreed += 1
     if not agreed:
-        raise CheckSkipped("the reference refuses every sample, and so does this")
+        raise CheckSkipped("the reference and the compiled code refuse every sample")
     return f"{agreed} samples agree" + (f", {refused} refused by both" if refused else "")
 
 

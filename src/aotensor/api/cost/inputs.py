@@ -80,7 +80,7 @@ def hint_of_dims(name: str, dims: Iterable[str]) -> str:
 def checked_threads(function: str, threads: int) -> int:
     """The number of threads.   Raises: GraphValueError for another value than a number from 1 to `MOST_THREADS`"""
     if not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
-        raise GraphValueError(f"{function}: num_threads is a number from 1 to {MOST_THREADS}, not {threads!r:.50}")
+        raise GraphValueError(f"{function}: num_threads must be a number from 1 to {MOST_THREADS}, not {threads!r:.50}")
     return threads
 
 

@@ -34,9 +34,7 @@ def for_bridgestan(functions: Sequence[Function], library: str) -> tuple[list[Fu
     found = [f for f in functions if f.density is not None or f.parameters]
     if len(found) != 1:
         names = ", ".join(f.name for f in found) or "none"
-        raise GraphValueError(
-            f"abi bridgestan: one function is a log density with parameters, found {names}", hint=_HINT
-        )
+        raise GraphValueError(f"abi bridgestan: expected one log density with parameters, found {names}", hint=_HINT)
     f = found[0]
     refuse_state("bridgestan", f.name, f.state, "make them inputs, as data")
     density = f.density() if f.density is not None else _of_function(f)
@@ -74,7 +72,7 @@ def _data_value(name: str, key: str, x: Variable, density: Density) -> ReadValue
     kind = x.type
     if not isinstance(kind, TensorType) or x.is_sparse or kind.dtype not in READABLE:
         raise GraphTypeError(
-            f"abi bridgestan: {key} of {name} is {kind}, which JSON data cannot be",
+            f"abi bridgestan: {key} of {name} is {kind}, which cannot be read from JSON data",
             hint=f"data are dense arrays of {', '.join(READABLE)}",
         )
     shape = tuple(n if isinstance(n, int) else None for n in kind.shape)

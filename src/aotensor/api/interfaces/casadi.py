@@ -102,7 +102,7 @@ def _input(f: Function, key: str, x: Variable) -> tuple[Entry, Variable]:
         return dense(key, shape, values), next(pieces(values, [(static_shape(x), prod(shape))]))
     if key not in f.patterned_arguments:
         raise GraphTypeError(
-            f"abi casadi: {key} of {f.name} is {x.type}, and CasADi asks for patterns of inputs before a call",
+            f"abi casadi: {key} of {f.name} is {x.type}, and CasADi needs the patterns of inputs before a call",
             lines=[x.describe()],
             hint=f"declare it: aot.In({key}, pattern=P), for a SciPy matrix P with all entries that may be stored",
         )
@@ -121,7 +121,7 @@ def _output(function: str, key: str, y: Variable) -> Entry:
     if found is None:
         needed = ", ".join(map(str, not_constant(pattern_parts(y)))) or "a check that fails"
         raise GraphTypeError(
-            f"abi casadi: the pattern of {key}, an output of {function}, depends on {needed}, and CasADi asks for it "
+            f"abi casadi: the pattern of {key}, an output of {function}, depends on {needed}, and CasADi needs it "
             "before a call",
             lines=[y.describe()],
             hint=f"make it dense: sp.dense_from_sparse({key})",

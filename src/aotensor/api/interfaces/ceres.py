@@ -102,7 +102,7 @@ def _blocks(f: Function) -> dict[str, Variable]:
             )
         if wish.manifold is not None and not _fits(wish.manifold, *static_shape(x)):
             raise GraphValueError(
-                f"abi ceres: {name} of {f.name} is {x.type}, and its manifold {wish.manifold} has vectors of "
+                f"abi ceres: {name} of {f.name} is {x.type}, and its manifold {wish.manifold} needs vectors of "
                 f"{_SIZES[wish.manifold]}",
                 lines=[x.describe()],
             )

@@ -29,11 +29,11 @@ def for_fmi(functions: Sequence[Function], library: str) -> tuple[list[Function]
     """
     if len(functions) != 1:
         names = ", ".join(f.name for f in functions)
-        raise GraphValueError(f"abi fmi: an FMU is one model, found {names}", hint="compile each function alone")
+        raise GraphValueError(f"abi fmi: an FMU contains one model, found {names}", hint="compile each function alone")
     (f,) = functions
     refuse_state("fmi", f.name, f.state)
     if not f.results:
-        raise GraphValueError(f"abi fmi: {f.name} has no outputs", hint="give the values that an importer reads")
+        raise GraphValueError(f"abi fmi: {f.name} has no outputs", hint="return the values that an importer reads")
     for key, x in (*f.arguments.items(), *f.results.items()):
         _check(f.name, key, x)
     made: list[Function] = []

@@ -42,7 +42,7 @@ def chosen_interfaces(abi: str | Sequence[str] | None) -> tuple[str, ...]:
         if not isinstance(name, str):
             raise GraphTypeError(f"abi must be a name or a list of names, not {name!r:.60}")
         if name not in INTERFACES:
-            raise GraphValueError(f"abi {name!r:.60} is unknown", hint=f"there are {', '.join(INTERFACES)}")
+            raise GraphValueError(f"abi {name!r:.60} is unknown", hint=f"known interfaces: {', '.join(INTERFACES)}")
     return tuple(dict.fromkeys(names))
 
 

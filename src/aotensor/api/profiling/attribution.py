@@ -179,7 +179,7 @@ def _functions(image: Image) -> tuple[list[int], list[str]]:
         if info & 15 == _FUNCTION and section:
             end = names.find(b"\0", name)
             if end < 0:
-                raise DamagedLibrary("the table of symbols is damaged: a name leads out of it")
+                raise DamagedLibrary("the table of symbols is damaged: a name is outside of it")
             found[address] = names[name:end].decode("latin-1")
     order = sorted(found)
     return order, [found[address] for address in order]

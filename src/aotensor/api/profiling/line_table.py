@@ -73,7 +73,9 @@ class _Reader:
         end = self.at + length
         version, address_size, _ = self._number(2), self._number(1), self._number(1)
         if version != _VERSION or address_size != 8 or end > len(self.data):
-            raise DamagedLibrary(f"the line table is of DWARF {version}, not {_VERSION}, or leads out of its section")
+            raise DamagedLibrary(
+                f"the line table has DWARF version {version} instead of {_VERSION}, or is longer than its section"
+            )
         header = self._number(4)
         program = self.at + header
         least, _operations, _is_statement = self._number(1), self._number(1), self._number(1)
@@ -84,7 +86,7 @@ class _Reader:
         self._entries()
         files = self._entries()
         if spread == 0 or program > end:
-            raise DamagedLibrary("the line table is damaged: its header does not fit")
+            raise DamagedLibrary("the line table is damaged: its header has a wrong length")
         self.at = program
         return self._rows(end, files, least, base, spread, opcode_base, lengths)
 
@@ -118,7 +120,7 @@ class _Reader:
                 return self._leb()
             case "data16":
                 return self._number(16)
-        raise DamagedLibrary("the line table is damaged: a form that is not known")
+        raise DamagedLibrary("the line table is damaged: it has an unknown form")
 
     def _rows(
         self, end: int, files: list[str], least: int, base: int, spread: int, opcode_base: int, lengths: list[int]
@@ -178,7 +180,7 @@ class _Reader:
             if byte < 0x80:
                 return value
             if shift > 63:
-                raise OverflowError("a number of more than 64 bits")
+                raise OverflowError("a number has more than 64 bits")
 
     def _signed_leb(self) -> int:
         start = self.at

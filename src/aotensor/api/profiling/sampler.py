@@ -201,7 +201,7 @@ def check_system() -> None:
     """Check that the system has per-thread timers.   Raises: ToolError"""
     if not sys.platform.startswith("linux"):
         hint = "see what is estimated: aotensor why MODEL:LINE"
-        raise ToolError("profile works on Linux only: it samples by timers of its kernel", hint=hint)
+        raise ToolError("profile works on Linux only: it needs timers of the Linux kernel", hint=hint)
 
 
 def compiled_sampler(folder: Path) -> Path:

@@ -31,5 +31,5 @@ def refuse_lapack(interface: str, spec: FunctionSpec) -> None:
     if missing:
         raise UnsupportedError(
             f"{spec.name} needs LAPACK's {', '.join(missing)}, which callers of {interface} cannot give",
-            hint=f"of LAPACK there are {', '.join(SUBSTITUTES)}, in float64",
+            hint=f"supported functions of LAPACK, in float64: {', '.join(SUBSTITUTES)}",
         )

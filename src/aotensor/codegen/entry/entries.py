@@ -55,8 +55,8 @@ def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
     """
     if pointer_bytes(module) != system_of(module.triple).pointer_bytes:
         raise UnsupportedError(
-            f"{module.triple} has 32-bit pointers",
-            hint="wasm32-wasi is the one that is supported, and what has no system: thumbv7em-none-eabihf",
+            f"{module.triple} has 32-bit pointers, which are not supported",
+            hint="use wasm32-wasi, or a target without a system, such as thumbv7em-none-eabihf",
         )
     exported = exported_symbols(manifest)
     constants = Constants(module)

@@ -128,7 +128,7 @@ def exported_symbols(manifest: Manifest) -> tuple[str, ...]:
     for name in names:
         if is_of_c_library(name) or is_reserved(name) or _OF_HEADER.fullmatch(name):
             raise GraphValueError(
-                f"function name {name!r} is taken by C or its library",
+                f"function name {name!r} is reserved by C or its library",
                 hint="give the function another name, or use a prefix",
             )
     doubles = [name for name, count in Counter(names).items() if count > 1]

@@ -81,8 +81,8 @@ def _check_dtypes(manifest: Manifest) -> None:
         for x in (*spec.arguments, *spec.produced):
             if x.dtype not in _ARRAYS:
                 raise UnsupportedError(
-                    f"{spec.name}: {x.name} is {x.dtype}, which JavaScript has no array for",
-                    hint="take and give real and imaginary parts, or emit static, for programs of C",
+                    f"{spec.name}: {x.name} is {x.dtype}, and JavaScript does not have arrays of it",
+                    hint="pass and return real and imaginary parts, or emit static for C programs",
                 )
 
 

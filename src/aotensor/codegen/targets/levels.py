@@ -67,10 +67,13 @@ def full_name(cpu: str) -> str:
 def check_levels(triple: str) -> None:
     """Check that a target supports CPU levels, and that its dispatch can be assembled. Raises: OptionError if not."""
     if not triple.startswith("x86_64"):
-        raise OptionError(f"levels are of x86-64 CPUs, and the target is {triple}", hint="name one CPU, or generic")
+        raise OptionError(
+            f"CPU levels exist only for x86-64, and the target is {triple}", hint="name one CPU, or generic"
+        )
     if not has_assembler(triple):
         raise OptionError(
-            "code that chooses among CPU levels is made on x86-64 machines only", hint="name one CPU, or generic"
+            "code that chooses among CPU levels can be compiled on x86-64 machines only",
+            hint="name one CPU, or generic",
         )
 
 

@@ -106,11 +106,11 @@ def _check_target(triple: str, system: System) -> None:
             hint="emit an object file or a static archive, and link it there",
         )
     if system is WINDOWS and not triple.startswith("x86_64"):
-        raise UnsupportedError(f"shared libraries for {triple} are not supported", hint="x86_64-windows-gnu has some")
+        raise UnsupportedError(f"shared libraries for {triple} are not supported", hint="use x86_64-windows-gnu")
     if triple.endswith("msvc"):
         raise UnsupportedError(
-            f"shared libraries for {triple} are not made",
-            hint="x86_64-windows-gnu: any compiler's programs link with its import library",
+            f"shared libraries for {triple} are not supported",
+            hint="use x86_64-windows-gnu: programs of any compiler link with its import library",
         )
 
 

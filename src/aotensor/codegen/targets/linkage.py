@@ -55,7 +55,7 @@ def read_linkage(image: Image) -> Linkage:
             case _:
                 raise TypeError(type(image))
     except (struct.error, IndexError) as error:
-        raise DamagedLibrary("a table of symbols leads out of the file") from error
+        raise DamagedLibrary("a table of symbols extends beyond the end of the file") from error
     needed, exported, taken = found
     return Linkage(tuple(needed), tuple(sorted(set(exported))), tuple(sorted(set(taken))))
 
@@ -97,7 +97,7 @@ def _versions(table: bytes, texts: bytes) -> set[str]:
                 break
             at += following
     except struct.error as error:
-        raise DamagedLibrary("the versions of symbols lead out of their table") from error
+        raise DamagedLibrary("the versions of symbols extend beyond the end of their table") from error
     return found
 
 

@@ -39,11 +39,11 @@ def of_pe(image: PeFile) -> Names:
         for start, memory, offset, stored in image.ranges:
             if start <= address < start + min(memory, stored):
                 return offset + address - start
-        raise DamagedLibrary("a table leads out of the sections")
+        raise DamagedLibrary("a table extends beyond the end of its section")
 
     def number(at: int, size: int = 4) -> int:
         if at + size > len(data):
-            raise DamagedLibrary("a table leads out of the file")
+            raise DamagedLibrary("a table extends beyond the end of the file")
         return int.from_bytes(data[at : at + size], "little")
 
     exported = list[str]()

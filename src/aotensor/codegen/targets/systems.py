@@ -87,9 +87,9 @@ def canonical(triple: str) -> str:
     if str(parts.Arch) == "unknown":
         return triple  # which LLVM refuses
     if system == "unknown" and (strange := [word for word in rest if word not in _SYSTEM_WORDS]):
-        raise OptionError(f"target {triple}: there is no system {strange[-1]}", hint=similar_target(triple))
+        raise OptionError(f"target {triple}: unknown system {strange[-1]}", hint=similar_target(triple))
     if system == "linux" and rest and rest[-1] != "linux" and not _ENVIRONMENTS.fullmatch(rest[-1]):
-        raise OptionError(f"target {triple}: there is no C library {rest[-1]}", hint=similar_target(triple))
+        raise OptionError(f"target {triple}: unknown C library {rest[-1]}", hint=similar_target(triple))
     if system == "unknown" and rest and rest[-1] in ("eabi", "eabihf"):
         return f"{machine}-unknown-none-{rest[-1]}"  # where LLVM looks for it
     if system in ("macosx", "darwin", "ios"):

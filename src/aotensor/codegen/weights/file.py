@@ -51,11 +51,13 @@ class WeightsOption:
     def __post_init__(self) -> None:
         if self.file and not is_file_name(self.file):
             raise GraphValueError(
-                f"the file of weights is next to the library: {self.file[:80]!r} is not the name of a file",
+                f"weights must be the name of a file next to the library, not {self.file[:80]!r}",
                 hint="give a name without a folder, such as model.safetensors",
             )
         if self.least < 0:
-            raise GraphValueError(f"constants of more than {self.least} bytes: the number is negative")
+            raise GraphValueError(
+                f"the least size of a constant in the file of weights is negative: {self.least} bytes"
+            )
 
     def file_name(self, library: str) -> str:
         """The name of the file of a library."""
@@ -66,7 +68,7 @@ def refuse_weights(triple: str, allocates: bool) -> None:
     """Raises: OptionError for targets and options whose libraries cannot have a file of weights"""
     if not allocates:
         raise OptionError(
-            "a library that allocates no memory holds its constants itself: it maps no file of weights",
+            "a library that does not allocate memory cannot have a file of weights",
             hint="leave out --weights, or --no-malloc and --freestanding (malloc=False)",
         )
     if system_of(triple).pointer_bytes != 8:

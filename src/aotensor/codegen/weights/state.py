@@ -28,7 +28,7 @@ def missing_weights(manifest: Manifest) -> dict[int, str]:
         return {}
     missing, where = "are not in memory", f"call {own.set_weights} first"
     if maps_files(manifest.target):
-        missing, where = "are not there or cannot be read", f"{own.weights} says where they were looked for"
+        missing, where = "are not there or cannot be read", f"{own.weights} lists the places that were searched"
     return {
         int(
             Status.NO_WEIGHTS

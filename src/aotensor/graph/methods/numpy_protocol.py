@@ -49,7 +49,7 @@ class NumPyProtocol:
             cell[()] = self
             return cell
         raise GraphTypeError(
-            f"the symbolic variable {self} has no values, so it makes no array",
+            f"the symbolic variable {self} has no values, so it cannot become an array",
             hint="x.eval({...}) gives values, as calling a Function does; as_tensor([x, y]) makes a tensor of symbols",
         )
 
@@ -127,7 +127,7 @@ def _called(name: str, chosen: Callable[..., Any], operands: Sequence[Any], opti
     strange = [key for key in options if known is None or key not in known]
     if strange:
         hint = next((OPTION_HINTS[key] for key in strange if key in OPTION_HINTS), "leave it out")
-        title = f"numpy.{name}: {', '.join(f'{key}=' for key in strange)} is not there for symbolic variables"
+        title = f"numpy.{name}: {', '.join(f'{key}=' for key in strange)} is not supported for symbolic variables"
         raise GraphTypeError(title, lines=_described(operands), hint=hint)
     return function(*operands, **options)
 
@@ -181,7 +181,7 @@ _OPERATORS: Final = {
 
 def _refuse(name: str, operands: Sequence[Any]) -> NoReturn:
     hint = HINTS.get(name, "use a function of aotensor.tensor, or values: x.eval({...}), a call of a Function")
-    raise GraphTypeError(f"numpy.{name} does not take symbolic variables", lines=_described(operands), hint=hint)
+    raise GraphTypeError(f"numpy.{name} does not accept symbolic variables", lines=_described(operands), hint=hint)
 
 
 def _described(operands: Sequence[Any]) -> list[str]:

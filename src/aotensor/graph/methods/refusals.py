@@ -44,13 +44,12 @@ class Refusals:
         )
 
     def __delitem__(self, index: Any) -> NoReturn:
-        raise GraphTypeError(
-            f"{self} is symbolic: its elements cannot be deleted", hint="join the slices that shall stay"
-        )
+        raise GraphTypeError(f"{self} is symbolic: its elements cannot be deleted", hint="join the slices to keep")
 
     def __contains__(self, value: Any) -> NoReturn:
         raise GraphTypeError(
-            f"whether {self} contains a value is not known", hint="eq(x, value).any() is the symbolic answer"
+            f"`in` cannot be answered for the symbolic variable {self}: its values are not known",
+            hint="eq(x, value).any() is the symbolic answer",
         )
 
     def _refuse(self, what: str, hint: str) -> NoReturn:

@@ -79,7 +79,7 @@ class SparseOperators:
         raise GraphTypeError(f"the length of the sparse matrix {self} is ambiguous", hint="use x.shape[0] or x.size")
 
     def __iter__(self) -> NoReturn:
-        raise GraphTypeError(f"the sparse matrix {self} has no iteration over rows", hint="use x[i:i+1]")
+        raise GraphTypeError(f"the sparse matrix {self} cannot be iterated over its rows", hint="use x[i:i+1]")
 
     @property
     def T(self) -> Variable:

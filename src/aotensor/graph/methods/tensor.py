@@ -341,7 +341,7 @@ def _is_shape(value: Any) -> bool:
 
 def _static_extent(x: Any, what: str) -> int:
     if x.ndim == 0:
-        raise GraphTypeError(f"{what} over a scalar", lines=[x.describe()])
+        raise GraphTypeError(f"{what} needs an axis, and a scalar has none", lines=[x.describe()])
     extent = x.static_shape[0]
     if extent is None:
         raise GraphTypeError(

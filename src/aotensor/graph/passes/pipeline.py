@@ -54,9 +54,9 @@ def pipeline_of(passes: object = None, disabled: object = ()) -> Pipeline:
     that is required; GraphTypeError for anything but text.
     """
     if passes is not None and not isinstance(passes, str):
-        raise GraphTypeError(f"passes is text such as 'fuse,unroll-and-jam{{by=4}}', not {passes!r:.60}")
+        raise GraphTypeError(f"passes must be text such as 'fuse,unroll-and-jam{{by=4}}', not {passes!r:.60}")
     if not isinstance(disabled, list | tuple | set | frozenset):
-        raise GraphTypeError(f"disable_passes is a list of names of passes, not {disabled!r:.60}")
+        raise GraphTypeError(f"disable_passes must be a list of names of passes, not {disabled!r:.60}")
     for name in disabled:
         reason = _step(name).needed
         if reason:
@@ -69,7 +69,7 @@ def pipeline_of(passes: object = None, disabled: object = ()) -> Pipeline:
 
 def _step(name: Any) -> Step:
     if not isinstance(name, str):
-        raise GraphTypeError(f"the name of a pass is text, not {name!r:.60}")
+        raise GraphTypeError(f"the name of a pass must be text, not {name!r:.60}")
     if name not in BY_NAME:
         message, hint = unknown_pass(name)
         raise GraphValueError(message, hint=hint or _similar(name, BY_NAME))
@@ -78,7 +78,7 @@ def _step(name: Any) -> Step:
 
 def _similar(name: str, known: Collection[str]) -> str:
     close = get_close_matches(name, list(known), n=2, cutoff=0.6)
-    return f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(known)}"
+    return f"did you mean {' or '.join(close)}?" if close else f"known names: {', '.join(known)}"
 
 
 # --- text ------------------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def _options(step: Step, text: str) -> tuple[tuple[str, int], ...]:
             )
         name, value = match[1], int(match[2])
         if name not in step.options:
-            hint = _similar(name, step.options) if step.options else "it has none"
+            hint = _similar(name, step.options) if step.options else "it has no options"
             raise GraphValueError(f"pass {step.name} has no option {name[:40]!r}", hint=hint)
         least, most, *_, is_power = step.options[name]
         if not least <= value <= most or (is_power and value & (value - 1)):
@@ -132,18 +132,16 @@ def _check_order(chosen: Sequence[Chosen]) -> None:
     for step in STEPS:
         if step.needed and step.name not in names:
             before = [other.name for other in STEPS[: STEPS.index(step)] if other.name in names]
-            hint = f"put it behind {before[-1]}" if before else "put it first"
+            hint = f"put it after {before[-1]}" if before else "put it first"
             raise GraphValueError(f"the pipeline lacks pass {step.name}: {step.needed}", hint=hint)
     order = {step.name: position for position, step in enumerate(STEPS)}
     seen: dict[str, None] = {}
     for name in names:
         step = BY_NAME[name]
         if name in seen and not step.is_free:
-            raise GraphValueError(f"pass {name} stands in the pipeline twice, and runs once")
+            raise GraphValueError(f"pass {name} is listed twice, but it can run only once")
         for earlier in seen:
             is_free = step.is_free and BY_NAME[earlier].is_free and step.level == BY_NAME[earlier].level
             if order[earlier] > order[name] and not is_free:
-                raise GraphValueError(
-                    f"pass {name} cannot run behind {earlier}", hint="it works on what is there before: put it in front"
-                )
+                raise GraphValueError(f"pass {name} cannot run after {earlier}", hint=f"put {name} before {earlier}")
         seen[name] = None

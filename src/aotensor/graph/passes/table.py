@@ -13,7 +13,7 @@ Row: TypeAlias = tuple[str, Level, str, str, str, bool, dict[str, tuple[int, int
 
 # fmt: off
 ROWS: Final[tuple[Row, ...]] = (
-    ("expand", "graph", "arithmetic", "ops that are made of others, and sparse matrices, end there", "", False, {}),
+    ("expand", "graph", "arithmetic", "it replaces composite ops and sparse matrices", "", False, {}),
     ("stable-forms", "graph", "arithmetic", "", "", False, {}),
     ("cse", "graph", "arithmetic", "", "", True, {}),
     ("merge-loops", "graph", "loops", "", "", True, {}),
@@ -34,7 +34,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ("scatter-to-reduction", "tensor", "loops", "", "sum-scatters", True, {}),
     ("tile-scan-batch", "nest", "cores", "", "chunk-scans", False, {}),
     ("transpose-small-operands", "nest", "vectors", "", "transpose-factors", False, {}),
-    ("lower-to-nest", "nest", "products", "loops are made of nests", "", False, {}),
+    ("lower-to-nest", "nest", "products", "it makes the nests that all later passes rewrite", "", False, {}),
     ("eliminate-copies", "nest", "memory", "", "", False, {}),
     ("rematerialize", "nest", "loops", "", "", False, {}),
     ("split-by-row", "nest", "loops", "", "divide-slices", False, {}),
@@ -58,13 +58,14 @@ ROWS: Final[tuple[Row, ...]] = (
     ("index-set-splitting", "nest", "loops", "", "split-loops", False, {}),
     ("prefetch", "nest", "memory", "", "fetch-ahead", False, {"entries": (2, 1048576, False)}),
     ("reuse-shape-results", "loops", "memory", "", "hand-over", False, {}),
-    ("emit-loops", "loops", "products", "code is made of loops", "", False, {}),
-    ("plan-memory", "loops", "memory", "the entries of a library ask it for the size of the workspace", "", False, {}),
+    ("emit-loops", "loops", "products", "it makes the loops that code is generated from", "", False, {}),
+    ("plan-memory", "loops", "memory", "it computes the size of the workspace, which the entries of a library need",
+     "", False, {}),
     ("vectorizer-hints", "loops", "vectors", "", "hint-vectors", False, {"interleave": (1, 16, True)}),
     ("outline-chunks", "loops", "code", "", "", False, {}),
     ("outline", "loops", "code", "", "", False, {"loops-together": (0, 1048576, False)}),
     ("merge-functions", "loops", "code", "", "", False, {}),
-    ("expand-math", "loops", "arithmetic", "elementary functions get their bodies there", "", False, {}),
+    ("expand-math", "loops", "arithmetic", "it gives elementary functions their bodies", "", False, {}),
     ("outline-math", "loops", "code", "", "", False, {"operations": (0, 1073741824, False)}),
 )
 ORDER: Final = (

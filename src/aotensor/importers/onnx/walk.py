@@ -206,7 +206,7 @@ class Walk(Importer):
         name = f"{scope.name}/{proto.name}"
         inner = Scope(name, scope.opsets, scope, scope.attributes, depth=scope.depth + 1)
         found = self.graph(proto, inner, inputs)
-        if any(isinstance(x, Lost) for x in found):
+        if any(x is LOST for x in found):
             raise Unsuited("its subgraph has operators that have no counterpart")
         return found
 

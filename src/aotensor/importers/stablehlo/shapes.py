@@ -39,7 +39,7 @@ def _broadcast(found: Operation) -> Step:
     if any(n not in (1, None, shape[d]) and shape[d] is not None for n, d in zip(x.aval.shape, places, strict=True)):
         raise Unsuited(f"extents {list(x.aval.shape)} cannot be broadcast to {list(shape)}")
     if any(n is None and shape[d] is not None for n, d in zip(x.aval.shape, places, strict=True)):
-        raise Unsuited(f"its operand has an unknown extent (?), whose axis of the result {list(shape)} has a known one")
+        raise Unsuited(f"an extent of its operand is unknown (?), but known in its result {list(shape)}")
     late = _late_shape(found, "shape") if is_dynamic else None
     if not is_dynamic and None in shape:
         raise Unsuited("its result has unknown extents (?), which need dynamic_broadcast_in_dim")

@@ -108,7 +108,7 @@ class ForOp(LoopOp):
     def verify_(self) -> None:
         _verify_loop(self)
         if self.schedule.cores and (self.step is None or self.lower is not None):
-            raise VerifyException("several cores run the chunks of a loop from 0, which is one with a step")
+            raise VerifyException("only a loop that starts at 0 and has a step can run on several cores")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -144,21 +144,21 @@ class ValueOp(IRDLOperation):
         assert isinstance(kind, TensorType)
         unknown = kind.get_shape().count(DYNAMIC_INDEX)
         if len(self.sizes) != unknown:
-            raise VerifyException(f"{len(self.sizes)} sizes for {unknown} unknown extents")
+            raise VerifyException(f"it has {len(self.sizes)} sizes for {unknown} unknown extents")
         if self.init is not None and self.init.type != kind.element_type:
-            raise VerifyException(f"begins with a {self.init.type}, but has elements of {kind.element_type}")
+            raise VerifyException(f"its initial value is {self.init.type}, but its elements are {kind.element_type}")
         if self.over is not None and self.output is not None:
-            raise VerifyException("a value lies over another one or in an output, not both")
+            raise VerifyException("a value cannot both share the memory of another value and be stored in an output")
         if self.folded is not None and (not kind.get_shape() or kind.get_shape()[0].bit_count() != 1):
-            raise VerifyException("a value that holds the last rows only has a power of two of them")
+            raise VerifyException("a value that keeps only its last rows must keep a power of two of them")
         if self.first is not None and (self.first.type != kind or not isinstance(self.parent_op(), LoopOp)):
-            raise VerifyException("operand `first` has the type of the value and needs an enclosing loop")
+            raise VerifyException("operand `first` must have the type of the value, and needs an enclosing loop")
         if (self.part is None) != (self.number is None) or (self.part is not None and self.first is None):
-            raise VerifyException("a value that is a row has its number, and is another value first")
+            raise VerifyException("a value that is a row needs a `number` and a `first`")
         if self.part is not None and self.part.type != TensorType(
             kind.element_type, [DYNAMIC_INDEX, *kind.get_shape()]
         ):
-            raise VerifyException("a value that is a row of another one has its type, but for the first axis")
+            raise VerifyException("a value that is a row must have the type of a row of the other value")
 
 
 @op_with_segments
@@ -235,18 +235,18 @@ class DoOp(IRDLOperation):
     def verify_(self) -> None:
         tensors = [*self.inputs, *self.outputs]
         if len(self.positions) != len(tensors):
-            raise VerifyException(f"{len(self.positions)} accesses to {len(tensors)} tensors")
+            raise VerifyException(f"it has {len(self.positions)} accesses to {len(tensors)} tensors")
         kinds = []
         for x, row in zip(tensors, self.positions, strict=True):
             assert isinstance(x.type, TensorType)
             if len(row) != len(x.type.get_shape()):
-                raise VerifyException(f"{len(row)} subscripts for a {x.type}")
+                raise VerifyException(f"it has {len(row)} subscripts for a value of type {x.type}")
             kinds.append(x.type.element_type)
         if [x.type for x in self.body.block.args] != kinds:
-            raise VerifyException("the arguments of the body are not the elements that are read and written")
+            raise VerifyException("the arguments of the body must be the elements that are read and written")
         last = self.body.block.last_op
         if not isinstance(last, YieldOp) or [x.type for x in last.values] != kinds[len(self.inputs) :]:
-            raise VerifyException("a statement yields one number for each output")
+            raise VerifyException("a statement must yield one number for each output")
 
     def print(self, printer: Printer) -> None:
         if isinstance(printer, Writing) and printer.print_statement(self):

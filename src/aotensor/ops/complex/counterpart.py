@@ -98,8 +98,10 @@ def refusal(name: str, inputs: Sequence[Variable]) -> GraphTypeError:
     """The error for an op that is not defined, or not implemented, for complex values."""
     if not any(dtypes.is_complex(x.dtype) for x in inputs):
         hint = "make it with a real dtype, then cast(x, 'complex128')"
-        return GraphTypeError(f"{name}: gives no complex values", lines=[x.describe() for x in inputs], hint=hint)
-    reason = "complex numbers have no order" if name in _ORDERED else "takes no complex values"
+        return GraphTypeError(
+            f"{name}: does not return complex values", lines=[x.describe() for x in inputs], hint=hint
+        )
+    reason = "complex numbers have no order" if name in _ORDERED else "does not accept complex values"
     return GraphTypeError(f"{name}: {reason}", lines=[x.describe() for x in inputs], hint=SUPPORTED)
 
 

@@ -41,11 +41,11 @@ class FromParts(Op):
         found = []
         for re, im in zip(types[: self.count], types[self.count :], strict=True):
             if re.dtype != im.dtype or not dtypes.is_float(re.dtype):
-                raise GraphTypeError(f"the parts are floats of one dtype, not {re} and {im}")
+                raise GraphTypeError(f"the parts must be floats of one dtype, not {re} and {im}")
             if re.rank != im.rank or any(
                 n != m and None not in (n, m) for n, m in zip(re.static_shape, im.static_shape, strict=True)
             ):
-                raise GraphValueError(f"the parts have one shape, not {re} and {im}")
+                raise GraphValueError(f"the parts must have one shape, not {re} and {im}")
             shape = tuple(m if n is None else n for n, m in zip(re.shape, im.shape, strict=True))
             found.append(TensorType(dtypes.complex_of(re.dtype), shape))
         return tuple(found)

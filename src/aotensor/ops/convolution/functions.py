@@ -153,7 +153,7 @@ def per_axis(name: str, what: str, value: int | Sequence[int], rank: int) -> tup
     """Convert an option to one int per axis: a single int counts for all axes."""
     numbers = [value] * rank if is_int(value) else list(value)  # type: ignore[arg-type]
     if not all(map(is_int, numbers)):
-        raise GraphTypeError(f"{name}: {what} is an int or one per axis, not {value!r:.60}")
+        raise GraphTypeError(f"{name}: {what} must be an int or one per axis, not {value!r:.60}")
     if len(numbers) != rank:
         raise GraphValueError(f"{name}: {len(numbers)} numbers of {what} for {rank} axes")
     return tuple(operator.index(n) for n in numbers)  # type: ignore[arg-type]
@@ -176,7 +176,7 @@ def _sides(
         if padding == "valid":
             return [(0, 0)] * rank
         if padding != "same":
-            raise GraphValueError(f"{name}: padding is 'valid', 'same', a number or one per axis, not {padding!r}")
+            raise GraphValueError(f"{name}: padding must be 'valid', 'same', a number or one per axis, not {padding!r}")
         if max(strides) > 1:
             raise GraphValueError(f"{name}: padding 'same' has no meaning for a stride of {max(strides)}")
         return [_same(name, k, dilation) for k, dilation in zip(kernel, dilations, strict=True)]
@@ -203,7 +203,7 @@ def _same(name: str, kernel: SymbolicExtent, dilation: int) -> Sides:
 def _pair(name: str, entry: object) -> Sides:
     pair = list(entry) if isinstance(entry, list | tuple) else []
     if len(pair) != 2 or not all(map(is_int, pair)):
-        raise GraphTypeError(f"{name}: padding of an axis is (before, after), not {entry!r:.60}")
+        raise GraphTypeError(f"{name}: padding of an axis must be (before, after), not {entry!r:.60}")
     return int(pair[0]), int(pair[1])
 
 

@@ -73,7 +73,7 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
 def _signals(name: str, a: Any, v: Any, rank: int, mode: str) -> tuple[Variable, Variable]:
     x, y = as_tensor(a), as_tensor(v)
     if not isinstance(mode, str) or mode not in _MODES:
-        raise GraphValueError(f"{name}: mode is 'full', 'same' or 'valid', not {mode!r}")
+        raise GraphValueError(f"{name}: mode must be 'full', 'same' or 'valid', not {mode!r}")
     for value in (x, y):
         if value.ndim != rank:
             kind = "vectors" if rank == 1 else "matrices"

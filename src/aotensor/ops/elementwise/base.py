@@ -129,7 +129,7 @@ class Elementwise(Op):
         arity = self.row.arity
         if len(inputs) != arity if arity is not None else not inputs:
             wanted = "at least 1 operand" if arity is None else f"{arity} operand{'s' if arity > 1 else ''}"
-            raise GraphTypeError(f"{self.name}: takes {wanted}, found {len(inputs)}")
+            raise GraphTypeError(f"{self.name}: expected {wanted}, found {len(inputs)}")
         converted = [None if _is_literal(x) else as_tensor(x) for x in inputs]
         deciding = [x.dtype for x in converted[self.row.weak_from :] if x is not None]
         common = dtypes.promote(*deciding) if deciding else None

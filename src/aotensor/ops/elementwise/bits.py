@@ -20,7 +20,7 @@ def _whole(*operands: str) -> tuple[tuple[str, ...], str]:
     """Signature of integer ops: the promoted dtype.   Raises: GraphTypeError for floats and bool"""
     common = dtypes.promote(*operands)
     if common not in dtypes.INTEGERS:
-        raise GraphTypeError(f"not defined for {common}", hint="cast to an integer dtype")
+        raise GraphTypeError(f"it is not defined for {common}", hint="cast to an integer dtype")
     return (common,) * len(operands), common
 
 

@@ -57,7 +57,7 @@ MAKERS["polygamma"] = _of_order
 
 def _orders_and_arguments(n: str, x: str) -> tuple[tuple[str, ...], str]:
     if n not in dtypes.INTEGERS:
-        raise GraphTypeError(f"the order is an integer, not {n}", hint="cast it")
+        raise GraphTypeError(f"the order must be an integer, not {n}", hint="cast it")
     common = dtypes.float_of(x)
     return ("int64", common), common
 
@@ -132,7 +132,7 @@ def polygamma(n: Any, x: Any) -> Variable:
     known = n.data if isinstance(n, Constant) else n
     if isinstance(known, int | np.integer) or (isinstance(known, np.ndarray) and known.ndim == 0):
         if isinstance(known, bool | np.bool_) or not np.issubdtype(np.asarray(known).dtype, np.integer):
-            raise GraphTypeError(f"polygamma: the order is an integer, not {known!r:.40}")
+            raise GraphTypeError(f"polygamma: the order must be an integer, not {known!r:.40}")
         order = int(known)
         if order < 0:
             raise GraphValueError(
@@ -141,5 +141,5 @@ def polygamma(n: Any, x: Any) -> Variable:
         return (psi, tri_gamma)[order](x) if order < 2 else _of_order(order)(x)
     orders = as_tensor(n)
     if orders.dtype not in dtypes.INTEGERS:
-        raise GraphTypeError("polygamma: the order is an integer", lines=[orders.describe()], hint="cast it")
+        raise GraphTypeError("polygamma: the order must be an integer", lines=[orders.describe()], hint="cast it")
     return _of_any(orders, x)

@@ -24,7 +24,7 @@ def signed(*operands: str) -> tuple[tuple[str, ...], str]:
     """neg, sign, sub: as `numeric`, but not for bool alone.   Raises: GraphTypeError"""
     common = dtypes.promote(*operands)
     if common == "bool":
-        raise GraphTypeError("not defined for bool", hint="use invert or xor, or cast to an integer dtype")
+        raise GraphTypeError("it is not defined for bool", hint="use invert or xor, or cast to an integer dtype")
     return (common,) * len(operands), common
 
 
@@ -55,7 +55,7 @@ def bitwise(*operands: str) -> tuple[tuple[str, ...], str]:
     """and_, or_, xor, invert: bool and integers only.   Raises: GraphTypeError for a float."""
     common = dtypes.promote(*operands)
     if dtypes.is_float(common):
-        raise GraphTypeError(f"not defined for {common}", hint="compare first, or cast to an integer dtype")
+        raise GraphTypeError(f"it is not defined for {common}", hint="compare first, or cast to an integer dtype")
     return (common,) * len(operands), common
 
 

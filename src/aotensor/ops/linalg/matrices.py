@@ -56,7 +56,7 @@ def floating_matrix(name: str, x: Any) -> Variable:
 def as_pair(name: str, what: str, value: Any) -> tuple[Any, Any]:
     """Check that an argument is a list or tuple of two, and return both.   Raises: GraphTypeError for anything else."""
     if not isinstance(value, list | tuple) or len(value) != 2:
-        raise GraphTypeError(f"{name}: {what} is a pair, not {value!r:.60}")
+        raise GraphTypeError(f"{name}: {what} must be a pair, not {value!r:.60}")
     return value[0], value[1]
 
 

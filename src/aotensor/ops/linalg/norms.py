@@ -43,7 +43,7 @@ def norm(x: Any, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> 
         is_matrix = x.ndim == 2 if axis is None else not isinstance(axis, int | np.integer)
         x = x if is_matrix and ord in (2, -2, "nuc") else absolute(x)
     if ord is not None and not isinstance(ord, str | int | float | np.number):
-        raise GraphTypeError(f"norm: ord is a number, a str or None, not {ord!r:.60}")
+        raise GraphTypeError(f"norm: ord must be a number, a str or None, not {ord!r:.60}")
     axes = normalise_axes(axis, x.ndim)
     if axis is not None and not isinstance(axis, int | np.integer):
         axes = tuple(int(one) % x.ndim for one in axis)

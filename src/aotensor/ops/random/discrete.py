@@ -172,7 +172,7 @@ def _bound(name: str, value: Any, kind: str, wide: str, is_excluded: bool = Fals
         return constant(number, dtype=wide)
     x = as_tensor(value)
     if x.dtype not in dtypes.INTEGERS or (x.dtype == "uint64" and wide == "int64"):
-        raise GraphTypeError(f"integers: {name} is an integer within {wide}, not {x.type}", lines=[x.describe()])
+        raise GraphTypeError(f"integers: {name} must be an integer within {wide}, not {x.type}", lines=[x.describe()])
     if kind == wide and dtypes.is_signed(kind):
         return cast(x, wide)
     if kind == wide:

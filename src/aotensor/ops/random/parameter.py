@@ -168,7 +168,7 @@ def parameter(
     """
     x = as_tensor(value)
     if dtypes.is_discrete(dtype) and dtypes.is_float(x.dtype):
-        raise GraphTypeError(f"{label} is an integer, not {x.type}", lines=[x.describe()])
+        raise GraphTypeError(f"{label} must be an integer, not {x.type}", lines=[x.describe()])
     check = Parameter(label, low, high, is_open)
     converted = cast(x, dtype)
     if math.isinf(low) and math.isinf(high):

@@ -24,14 +24,14 @@ WORDS = 2
 def check_state(state: TensorType) -> tuple[Dim, ...]:
     """The batch dims of a state, which its draws get.   Raises: GraphTypeError for anything but a state."""
     if state.dtype != "uint64" or not state.rank or state.shape[-1] not in (WORDS, None):
-        raise GraphTypeError(f"a state of the generator is a uint64 vector of {WORDS}, not {state}")
+        raise GraphTypeError(f"a state of the generator must be a uint64 vector of {WORDS}, not {state}")
     return state.shape[:-1]
 
 
 def array_positions(state: Array, extents: Sequence[int]) -> Position:
     """(key, draw, element number) of each element of a draw, as arrays that broadcast.   Raises: GraphTypeError"""
     if state.shape[-1] != WORDS:
-        raise GraphTypeError(f"a state of the generator has {WORDS} numbers, not {state.shape[-1]}")
+        raise GraphTypeError(f"a state of the generator must have {WORDS} numbers, not {state.shape[-1]}")
     around = (*state.shape[:-1], *(1 for _ in extents))
     elements = np.arange(math.prod(extents), dtype=np.uint64).reshape(tuple(extents))
     return state[..., 0].reshape(around), state[..., 1].reshape(around), elements

@@ -29,7 +29,7 @@ def first_state(seed: Any, number: int = 0) -> Array:
     if number < 0:
         raise GraphValueError(f"generator number {number} is negative")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer)):
-        raise GraphTypeError(f"a seed is an integer or None, not {type(seed).__name__} {seed!r:.40}")
+        raise GraphTypeError(f"a seed must be an integer or None, not {type(seed).__name__} {seed!r:.40}")
     if seed is not None and seed < 0:
         raise GraphValueError(f"seed {seed} is negative")
     sequence = np.random.SeedSequence(None if seed is None else int(seed), spawn_key=(number,))

@@ -106,7 +106,7 @@ def _variables(name: str, x: Any, rowvar: bool) -> Variable:
     x = as_tensor(x)
     if dtypes.is_complex(x.dtype):
         hint = "take covariances of real(z) and imag(z)"
-        raise GraphTypeError(f"{name}: takes no complex values", lines=[x.describe()], hint=hint)
+        raise GraphTypeError(f"{name}: does not accept complex values", lines=[x.describe()], hint=hint)
     if x.ndim > 2:
         raise GraphTypeError(f"{name}: expected a vector or a matrix", lines=[x.describe()])
     if x.ndim < 2:

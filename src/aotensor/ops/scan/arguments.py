@@ -96,7 +96,7 @@ def checked_taps(taps: Any, what: str) -> tuple[int, ...]:
     """
     listed = sorted(taps) if isinstance(taps, set | frozenset) else as_list(taps)
     if not all(isinstance(tap, int | np.integer) and not isinstance(tap, bool) for tap in listed):
-        raise GraphTypeError(f"scan: the taps of {what} are ints, not {taps!r}")
+        raise GraphTypeError(f"scan: the taps of {what} must be ints, not {taps!r}")
     if not listed or len(set(listed)) != len(listed):
         raise GraphValueError(f"scan: the taps of {what} must be at least one number, and distinct, not {taps!r}")
     return tuple(checked_int(tap, "a tap") for tap in listed)
@@ -127,7 +127,7 @@ def _state(item: Any, position: int) -> State | None:
         taps = checked_taps(item["taps"], what) if has_taps else taps
         item = item["initial"]
     if max(taps) >= 0:
-        raise GraphValueError(f"scan: the taps of {what} are steps in the past, negative numbers, not {taps}")
+        raise GraphValueError(f"scan: the taps of {what} must be negative, steps in the past, not {taps}")
     is_literal = isinstance(item, int | float) and not isinstance(item, bool | np.generic)
     return make_state(as_tensor(item), taps, what, item if is_literal else None)
 

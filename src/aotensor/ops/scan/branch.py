@@ -41,7 +41,7 @@ class Branch(Op):
 
     def infer_type(self, condition: TensorType, *captured: TensorType) -> tuple[TensorType, ...]:
         if (condition.dtype, condition.rank) != ("bool", 0):
-            raise GraphTypeError(f"a condition is a bool scalar, not {condition}")
+            raise GraphTypeError(f"a condition must be a bool scalar, not {condition}")
         for side in (self.then, self.otherwise):
             for position, (slot, type) in enumerate(zip(side.inputs, captured, strict=True)):
                 fitted(f"captured value {position}", slot, type)
@@ -99,7 +99,7 @@ class IfElse(Op):
 
     def infer_type(self, condition: TensorType, *values: TensorType) -> tuple[TensorType, ...]:
         if (condition.dtype, condition.rank) != ("bool", 0):
-            raise GraphTypeError(f"the condition is a bool scalar, not {condition}")
+            raise GraphTypeError(f"the condition must be a bool scalar, not {condition}")
         return tuple(either(*pair) for pair in zip(values[: self.count], values[self.count :], strict=True))
 
     def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> tuple[TensorType, ...]:

@@ -54,7 +54,7 @@ def scan_checkpoints(
     for item in as_list(sequences):
         if isinstance(item, Mapping) and set(item) != {"input"}:
             raise GraphValueError(
-                f"scan_checkpoints: a sequence is a variable or a dict of input, found {sorted(map(str, item))}"
+                f"scan_checkpoints: a sequence must be a variable or a dict of input, found {sorted(map(str, item))}"
             )
     wholes = [as_tensor(x["input"] if isinstance(x, Mapping) else x) for x in as_list(sequences)]
     steps = as_extent(step_count(n_steps, [extent_of(x, 0) for x in wholes]))

@@ -65,7 +65,7 @@ def scan(
             f"scan: truncate_gradient must be a number of steps, or −1 for all, not {truncate_gradient!r}"
         )
     if not callable(fn):
-        raise GraphTypeError(f"scan: fn is a function of one step, not {type(fn).__name__}")
+        raise GraphTypeError(f"scan: fn must be a function of one step, not {type(fn).__name__}")
     real = RealLoop(fn, sequences, outputs_info)
     loop = Loop(real.step, real.sequences, real.outputs_info, non_sequences, n_steps, go_backwards, strict)
     pairs, updates = loop.run(truncate_gradient, name or "")

@@ -107,7 +107,7 @@ class Scan(Op):
         if len(given.constants) != len(slots.constants):
             raise GraphTypeError(f"{len(types)} inputs do not fit a loop body with {len(self.body.inputs)} inputs")
         if (given.n_steps.dtype, given.n_steps.rank) != ("int64", 0):
-            raise GraphTypeError(f"n_steps is an int64 scalar, not {given.n_steps}")
+            raise GraphTypeError(f"n_steps must be an int64 scalar, not {given.n_steps}")
         for position, (slot, type) in enumerate(zip(slots.sequences, given.sequences, strict=True)):
             fitted(f"a row of sequence {position}", slot, _row(f"sequence {position}", type))
         for position, (slot, type) in enumerate(zip(slots.constants, given.constants, strict=True)):

@@ -48,7 +48,9 @@ def parse(returned: Any) -> StepResult:
     items = returned if isinstance(returned, list | tuple) and not _is_updates(returned) else [returned]
     groups = [item for item in items if isinstance(item, list | tuple) and not _is_updates(item)]
     if len(groups) > 1:
-        raise GraphTypeError("a step returns its outputs in one list", hint="write [x, y], updates, until(condition)")
+        raise GraphTypeError(
+            "a step must return its outputs in one list", hint="write [x, y], updates, until(condition)"
+        )
     for item in items:
         if isinstance(item, until):
             if result.condition is not None:
@@ -83,7 +85,7 @@ def _add_updates(updates: Updates, item: Any) -> None:
 def _output(x: Any) -> Variable:
     if isinstance(x, Variable | np.ndarray | np.generic | int | float):
         return as_tensor(x)
-    raise GraphTypeError(f"a step returns variables, updates and until, not {type(x).__name__} {x!r:.60}")
+    raise GraphTypeError(f"a step must return variables, updates and until, not {type(x).__name__} {x!r:.60}")
 
 
 def captured(outputs: Sequence[Variable], slots: Collection[Variable], made: Collection[Apply] = ()) -> list[Variable]:

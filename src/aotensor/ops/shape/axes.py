@@ -88,7 +88,7 @@ def _axis_number(entry: object, rank: int) -> int | None:
     if isinstance(entry, str):
         if entry == "x":
             return None
-        raise GraphTypeError(f"a dimshuffle pattern holds axes and 'x', not {entry!r}")
+        raise GraphTypeError(f"a dimshuffle pattern must hold axes and 'x', not {entry!r}")
     return normalise_axis(entry, rank)  # type: ignore[arg-type]
 
 

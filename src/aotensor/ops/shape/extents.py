@@ -135,7 +135,7 @@ def as_extent(value: Any, what: str = "an extent") -> SymbolicExtent:
         return checked_int(value, what)
     x = as_tensor(value)
     if x.ndim != 0 or x.dtype not in dtypes.INTEGERS:
-        raise GraphTypeError(f"{what} is an integer scalar, not {x.type}", lines=[x.describe()])
+        raise GraphTypeError(f"{what} must be an integer scalar, not {x.type}", lines=[x.describe()])
     known = known_integer(x)
     return x if known is None else checked_int(known, what)
 
@@ -184,7 +184,7 @@ def as_extents(value: Any, count: int | None = None) -> list[SymbolicExtent]:
     if x.ndim == 0:
         return [as_extent(x)]
     if x.ndim != 1 or x.dtype not in dtypes.INTEGERS:
-        raise GraphTypeError(f"a shape is a vector of integers, not {x.type}", lines=[x.describe()])
+        raise GraphTypeError(f"a shape must be a vector of integers, not {x.type}", lines=[x.describe()])
     if x.static_shape[0] is None and count is not None:
         x = dense().specify_shape(x, (count,))
     if x.static_shape[0] is None:

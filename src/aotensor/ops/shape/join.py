@@ -102,7 +102,7 @@ class Split(Op):
             raise GraphValueError(_misfit(str(sum(known)), str(extent)))
         for found in sizes:
             if found.rank != 0 or found.dtype not in dtypes.INTEGERS:
-                raise GraphTypeError(f"an extent is an integer scalar, not {found}")
+                raise GraphTypeError(f"an extent must be an integer scalar, not {found}")
         around = x.shape[: self.axis], x.shape[self.axis + 1 :]
         return tuple(TensorType(x.dtype, (*around[0], dim, *around[1])) for dim in self.dims)
 

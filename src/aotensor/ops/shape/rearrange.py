@@ -190,7 +190,7 @@ _POSITIONS: Final[dict[str, Callable[..., Variable]]] = {
 def _widths(pad_width: Any, rank: int) -> list[tuple[int, int]]:
     widths = as_array(pad_width)
     if widths.dtype.kind not in "iu" or (widths < 0).any():
-        raise GraphValueError(f"pad: widths are non-negative integers, not {pad_width!r}")
+        raise GraphValueError(f"pad: widths must be non-negative integers, not {pad_width!r}")
     try:
         return [(int(before), int(after)) for before, after in np.broadcast_to(widths, (rank, 2))]
     except ValueError as error:

@@ -184,7 +184,7 @@ def _check_sizes(dims: Sequence[Dim], sizes: Sequence[TensorType]) -> None:
 def _check_types(sizes: Sequence[TensorType]) -> None:
     for found in sizes:
         if found.rank != 0 or found.dtype not in dtypes.INTEGERS:
-            raise GraphTypeError(f"an extent is an integer scalar, not {found}")
+            raise GraphTypeError(f"an extent must be an integer scalar, not {found}")
 
 
 def _check_signs(sizes: Iterable[Array]) -> None:

@@ -42,7 +42,13 @@ from aotensor.passes.registry import ir_pass
 from aotensor.passes.target import Target
 
 
-@ir_pass("emit-loops", level="loops", topic="products", needed="code is made of loops", needs=NEST_FORM)
+@ir_pass(
+    "emit-loops",
+    level="loops",
+    topic="products",
+    needed="it makes the loops that code is generated from",
+    needs=NEST_FORM,
+)
 def emit_loops(module: ModuleOp, target: Target) -> None:
     """Lowers nests to loops, see above."""
     write_chunks(module)

@@ -39,7 +39,13 @@ LoopMaker: TypeAlias = Callable[[Sequence[SSAValue], Block], LoopOp]
 """(counters of the enclosing loops, body) → a loop"""
 
 
-@ir_pass("lower-to-nest", level="nest", topic="products", needed="loops are made of nests", needs=TENSOR_FORM)
+@ir_pass(
+    "lower-to-nest",
+    level="nest",
+    topic="products",
+    needed="it makes the nests that all later passes rewrite",
+    needs=TENSOR_FORM,
+)
 def lower_to_nest(module: ModuleOp) -> None:
     """Turns every generic into a perfect nest around one statement, with a value for its result; large matrix
     products become `nest.product`.

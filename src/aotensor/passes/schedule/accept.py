@@ -73,18 +73,18 @@ def accept(own: ModuleOp, text: str, name: str, target: Target) -> ModuleOp:
         raise ScheduleError(
             f"{schedule.name}: this is a schedule of {names[0]}, not of {names[1]}"
             if names[0] != names[1] else f"{schedule.name}: this is a schedule of another version of {names[0]}",
-            hint="write it anew with `aotensor compile --emit nest`",
+            hint="write it again with `aotensor compile --emit nest`",
         )  # fmt: skip
     for symbol, function in theirs.items():
         if function.function_type != mine[symbol].function_type or facts_of(function) != facts_of(mine[symbol]):
             raise ScheduleError(
                 f"{schedule.where(function)}: {symbol} has other inputs or outputs in this version of the model",
-                hint="write the schedule anew with `aotensor compile --emit nest`",
+                hint="write the schedule again with `aotensor compile --emit nest`",
             )
         _Comparison(schedule, mine[symbol], function, target).run()
     outside = [[facts(op) for op in m.body.block.ops if op not in functions_of(m)] for m in (own, schedule.module)]
     if sorted(map(str, outside[0])) != sorted(map(str, outside[1])):
-        raise ScheduleError(f"{schedule.name}: it declares other functions than the compiler's own nest")
+        raise ScheduleError(f"{schedule.name}: it declares other functions than the nest of the compiler does")
     return schedule.module
 
 
@@ -107,8 +107,8 @@ class _Comparison:
             Order(self.own).check()
         except (Unreadable, Broken) as error:
             raise ScheduleError(
-                f"{self.schedule.where(self.given_function)}: {self.own_function.sym_name.data} has no schedules by "
-                f"hand, it cannot be shown what its own nest computes: {error}"
+                f"{self.schedule.where(self.given_function)}: {self.own_function.sym_name.data} does not "
+                f"support schedules: it cannot be proved what its own nest computes: {error}"
             ) from error
         self.first: dict[Term, DoOp] = {}
         for op, record in records_of(self.own):
@@ -143,8 +143,12 @@ class _Comparison:
                 raise self._foreign(op, record)
         for (effect, term), (_, wanted) in zip(given, own, strict=False):
             if term != wanted:
-                raise ScheduleError(f"{self.schedule.where(effect)}: this returns or checks something else")
-        raise ScheduleError(f"{self.schedule.where(self.given_function)}: it makes {len(given) - len(own):+} checks")
+                raise ScheduleError(
+                    f"{self.schedule.where(effect)}: this returns or checks something else than the model does"
+                )
+        raise ScheduleError(
+            f"{self.schedule.where(self.given_function)}: it has {len(given)} checks instead of {len(own)}"
+        )
 
     def _check_missing(self) -> None:
         """Check that the schedule has every statement of the compiler's nest.
@@ -170,14 +174,14 @@ class _Comparison:
             steps = self.given.steps.get(self.given.variable(loop))
             least = None if steps is None else self.table.least(steps.step)
             if steps is not None and steps.step not in known and (least is None or least < 1):
-                raise Refused(loop, "it cannot be shown that the step is at least 1")
+                raise Refused(loop, "it cannot be proved that the step is at least 1")
 
     def _check_guards(self, own: list[tuple[Operation, Term]], given: list[tuple[Operation, Term]]) -> None:
         """Check that no statement precedes a check that it follows in the compiler's nest: it may guard its indices."""
         before = dict(self._guarded(self.own, [op for op, _ in own]))
         for op, record, count in self._with_counts(self.given, [op for op, _ in given]):
             if count < before.get(term_of(record, self.table), 0):
-                raise ScheduleError(f"{self.schedule.where(op)}: this stands in front of a check that it needs")
+                raise ScheduleError(f"{self.schedule.where(op)}: this runs before a check that it needs")
 
     def _guarded(self, meaning: Meaning, checks: list[Operation]) -> Iterator[tuple[Term, int]]:
         found: dict[Term, int] = {}
@@ -203,7 +207,7 @@ class _Comparison:
         done = {closed(op, self.own) for op in risky(self.own_function)}
         for other in risky(self.given_function):
             if closed(other, self.given) not in done and not self._divides(other):
-                raise ScheduleError(f"{self.schedule.where(other)}: this is not done in the model")
+                raise ScheduleError(f"{self.schedule.where(other)}: the model does not compute this")
 
     def _reads(self, x: Term) -> bool:
         """Does an expression contain loads other than elements of values, which are checked separately?"""
@@ -228,7 +232,7 @@ class _Comparison:
             x = self.given.variable(loop)
             node = self.table.nodes[self.given.domains[x]]
             if node.tag == "range" and not self.table.free(node.args[0]).isdisjoint(self.given.steps):
-                raise Refused(loop, "it cannot be shown that this loop goes over all iterations of a block and no more")
+                raise Refused(loop, "it cannot be proved that this loop covers each iteration of a block once")
 
     def _foreign(self, op: DoOp, record: Record) -> ScheduleError:
         """The error for a statement that the compiler's nest lacks, with the difference from the most similar one."""
@@ -265,7 +269,7 @@ class _Comparison:
         except Unreadable:
             pass
         where = self.schedule.where(error.op or self.given_function)
-        return ScheduleError(f"{where}: it cannot be shown that this computes the same: {error}")
+        return ScheduleError(f"{where}: it cannot be proved that this computes the same: {error}")
 
     def _broken(self, error: Broken) -> ScheduleError:
         first, second = error.first, error.second
@@ -305,14 +309,14 @@ class _Comparison:
         mine, theirs = (outputs_of(m) for m in (self.own, self.given))
         if mine != theirs:
             where = self.schedule.where(self.given_function)
-            raise ScheduleError(f"{where}: results lie in other outputs than the compiler put them in")
+            raise ScheduleError(f"{where}: results are stored in other outputs than in the nest of the compiler")
         known = {(self._term(self.own, x), self._term(self.own, old)) for x, old in memory_reuses(self.own_function)}
         for x, old in memory_reuses(self.given_function):
             is_value = isinstance(root_of(old).owner, ValueOp)
             if x.type != old.type or (
                 not is_value and (self._term(self.given, x), self._term(self.given, old)) not in known
             ):
-                raise ScheduleError(f"{self.schedule.where(x.owner)}: it cannot lie over that value")  # type: ignore[arg-type]
+                raise ScheduleError(f"{self.schedule.where(x.owner)}: it cannot share the memory of that value")  # type: ignore[arg-type]
 
     def _term(self, meaning: Meaning, x: SSAValue) -> Hashable:
         x = root_of(x)
@@ -327,13 +331,14 @@ class _Comparison:
         for node in balances_of(self.given):
             if (node.args[1], *node.args[3:]) not in {(b[0], *b[2:]) for b in balances}:
                 raise ScheduleError(
-                    f"{self.schedule.where(self.given_function)}: nest.balance divides by other entries"
+                    f"{self.schedule.where(self.given_function)}: nest.balance divides the loop by the entries of "
+                    "another matrix"
                 )
         check_extents(walk(self.given_function), self.given, extent_keys(self.own))
         for value in (x for x in walk(self.given_function) if isinstance(x, ValueOp) and x.first is not None):
             around = value.parent_op()
             if not isinstance(around, LoopOp) or not around.schedule.cores:
-                raise Refused(value, "only chunks on several cores begin with the sum itself")
+                raise Refused(value, "only a loop over chunks on several cores may have `first`")
 
     def _locate(self) -> None:
         """Copy source locations from the compiler's nest to the operations of the schedule."""

@@ -20,7 +20,7 @@ def missing_line(lines: Sequence[str], message: str) -> tuple[int, str] | None:
     message: the parser's message.
     """
     if not any(line.partition("//")[0].strip() for line in lines):
-        return 1, "there is no line of a nest in the file"
+        return 1, "the file has no line of a nest"
     undefined = _UNDEFINED.search(message)
     return _missing_brace(lines) if undefined is None else _first_use(lines, undefined[1])
 
@@ -34,7 +34,7 @@ def _first_use(lines: Sequence[str], name: str) -> tuple[int, str] | None:
         for found in mention.finditer(line):
             is_made = is_made or is_head or found[1] is not None
             if not is_made:
-                return number, f"no line above makes %{name}, which this one uses"
+                return number, f"this line uses %{name}, and no line above defines it"
     return None
 
 
@@ -59,7 +59,7 @@ def _missing_brace(lines: Sequence[str]) -> tuple[int, str] | None:
             elif open_at:
                 open_at.pop()
             else:
-                return number, "this } closes no {"
+                return number, "this } has no matching {"
     return len(lines), "a } is missing at the end"
 
 

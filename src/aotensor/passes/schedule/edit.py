@@ -70,13 +70,15 @@ class Nest:
         if name not in self.loops:
             close = get_close_matches(name, self.loops, 1)
             hint = f"did you mean {close[0]}?" if close else None
-            raise ScheduleError(f"there is no loop {name!r}; there are {', '.join(self.loops) or 'none'}", hint=hint)
+            raise ScheduleError(
+                f"there is no loop {name!r}; the loops are {', '.join(self.loops) or 'none'}", hint=hint
+            )
         return self.loops[name]
 
     def counted(self, name: str) -> ForOp:
         loop = self.loop(name)
         if not isinstance(loop, ForOp):
-            raise ScheduleError(f"loop {name} goes over stored entries, not over an extent")
+            raise ScheduleError(f"loop {name} iterates over stored entries, not over an extent")
         return loop
 
     def text(self) -> str:
@@ -103,9 +105,9 @@ class Nest:
 def _tile(nest: Nest, name: str, size: int) -> None:
     loop, tiles = nest.counted(name), f"{name}.tiles"
     if loop.step is not None:
-        raise ScheduleError(f"loop {name} goes by a step: block({name!r}, {size}) changes it")
+        raise ScheduleError(f"loop {name} already has blocks: use block({name!r}, {size}) to change their size")
     if tiles in nest.loops:
-        raise ScheduleError(f"loop {name} is tiled already: block({tiles!r}, {size}) changes the tiles")
+        raise ScheduleError(f"loop {name} is already tiled: use block({tiles!r}, {size}) to change the tiles")
     step, end = _index(size), loop.upper
     body = Block(arg_types=[IndexType()])
     outer = ForOp(end, body, loop.lower or _before(loop, _index(0)), step.result)
@@ -123,7 +125,7 @@ def _tile(nest: Nest, name: str, size: int) -> None:
 def _block(nest: Nest, name: str, size: int) -> None:
     loop = nest.counted(name)
     if loop.step is None:
-        raise ScheduleError(f"loop {name} goes one by one: tile({name!r}, {size}) makes blocks of it")
+        raise ScheduleError(f"loop {name} has no blocks: use tile({name!r}, {size}) to make them")
     step = _index(size)
     old = loop.step.owner
     assert isinstance(old, Operation) and old.parent is not None
@@ -135,9 +137,11 @@ def _interchange(nest: Nest, outer: str, inner: str) -> None:
     first, second = nest.loop(outer), nest.loop(inner)
     held = list(first.body.block.ops)
     if held != [second]:
-        raise ScheduleError(f"loops {outer} and {inner} are not interchanged: there is more in {outer} than {inner}")
+        raise ScheduleError(f"loops {outer} and {inner} cannot be interchanged: {outer} contains more than {inner}")
     if first.counter in second.operands:
-        raise ScheduleError(f"loops {outer} and {inner} are not interchanged: where {inner} begins depends on {outer}")
+        raise ScheduleError(
+            f"loops {outer} and {inner} cannot be interchanged: the bounds of {inner} depend on {outer}"
+        )
     reorder([first, second], [second, first])
 
 
@@ -145,15 +149,17 @@ def _fuse(nest: Nest, name: str, other: str) -> None:
     first, second = nest.counted(name), nest.counted(other)
     block = first.parent
     if first is second or block is None or second.parent is not block or not _follows(first, second):
-        raise ScheduleError(f"loops {name} and {other} are not fused: {other} does not follow {name} in the same loop")
+        raise ScheduleError(
+            f"loops {name} and {other} cannot be fused: {other} does not follow {name} in the same loop"
+        )
     meaning = Meaning(Table(), nest.function)
     if meaning.domains[meaning.variable(first)] != meaning.domains[meaning.variable(second)]:
-        raise ScheduleError(f"loops {name} and {other} are not fused: they go over different iterations")
+        raise ScheduleError(f"loops {name} and {other} cannot be fused: their iterations differ")
     op = first.next_op
     while op is not None and op is not second:
         following = op.next_op
         if isinstance(op, LoopOp) or not op.results:
-            raise ScheduleError(f"loops {name} and {other} are not fused: other statements stand between them")
+            raise ScheduleError(f"loops {name} and {other} cannot be fused: there are other statements between them")
         block.detach_op(op)
         block.insert_ops_before([op], first)
         op = following

@@ -116,7 +116,7 @@ class Meaning(Reader):
         """The definition of a value. Raises: Unreadable for a value without a term, or one that depends on itself."""
         if x not in self._definitions:
             if x in self._pending:
-                raise Unreadable(f"{name_of(x)} is made of itself")
+                raise Unreadable(f"{name_of(x)} depends on itself")
             self._pending.add(x)
             found = self._definitions[x] = self._define(x)
             self._closed.setdefault(found.closed.term, found.closed)
@@ -127,7 +127,7 @@ class Meaning(Reader):
         value = x.owner
         assert isinstance(value, ValueOp) and isinstance(x.type, TensorType)
         if value.first is not None and x not in self.partial:
-            raise Unreadable(f"{name_of(x)} is not a part of a sum over chunks that is added up behind them")
+            raise Unreadable(f"{name_of(x)} is not a partial sum of a chunk that is added up after the chunks")
         init = None if value.init is None else self.scalar(value.init)
         statements: list[tuple[DoOp, int, PartialSums | None]] = []
         for op, number in self.writers[x]:

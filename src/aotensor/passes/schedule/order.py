@@ -64,11 +64,11 @@ class Order:
             if isinstance(x.owner, ValueOp):
                 if x.owner.folded is not None:
                     raise Unreadable(
-                        "sweeps follow each other over tiles and keep their last rows only; without that pass, "
-                        "--disable-pass overlapped-tiling, there are schedules"
+                        "the sweeps of overlapped tiles keep only their last rows; schedules are supported without "
+                        "that pass: --disable-pass overlapped-tiling"
                     )
                 if x.owner.over is not None and root_of(x.owner.over) in taken:
-                    raise Unreadable("two values lie over the same one")
+                    raise Unreadable("two values share the memory of the same value")
                 if x.owner.over is not None:
                     taken.add(root_of(x.owner.over))
                 part = self.meaning.partial.get(x)
@@ -105,7 +105,7 @@ class Order:
                 self._check_pair(x, writer, reader, scope)
             is_statement = isinstance(reader.access.op, DoOp) and not reader.access.is_write
             if not writers and value.init is None and is_statement:
-                raise Broken(x, value, reader.access.op, "is read, but nothing writes it")
+                raise Broken(x, value, reader.access.op, "is read, but it is never written")
         old, seen = value.over, {x}
         while old is not None and old not in seen:
             self._check_memory(x, value, root_of(old), writers)
@@ -167,9 +167,9 @@ class Order:
         """Check that a value that reuses memory writes each element only after the last read of the old one."""
         owner = old.owner
         if not isinstance(owner, Operation):
-            raise Unreadable(f"a value lies over %{old.name_hint}, which belongs to the caller")
+            raise Unreadable(f"a value shares the memory of %{old.name_hint}, which belongs to the caller")
         if isinstance(owner, ValueOp) and self.meaning.sizes(owner) != self.meaning.sizes(value):
-            raise Unreadable("a value lies over another one of other extents")
+            raise Unreadable("a value shares the memory of a value with other extents")
         scope = {*loops_around(owner)}
         for before in self.steps[old]:
             for writer in writers:

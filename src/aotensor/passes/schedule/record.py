@@ -127,7 +127,7 @@ def close(
     t = reader.table
     start = [] if init is None else [init]
     if any(t.free(x) for x in start):
-        raise Unreadable("a value begins with something else in each iteration")
+        raise Unreadable("the initial value of a value differs between iterations")
     fact = (kind, init is not None)
     if len(records) == 1:
         record, names, order = _ordered(records[0], t)

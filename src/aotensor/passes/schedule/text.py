@@ -39,7 +39,7 @@ class Schedule:
             line, said = missing_line(self._source, error.msg) or (line, _first(error.msg))
             raise ScheduleError(f"{self.name}:{line}: {said}", hint=_HINT) from error
         except RecursionError as error:
-            raise ScheduleError(f"{self.name}: its loops are too deep to be read") from error
+            raise ScheduleError(f"{self.name}: its loops are nested too deeply") from error
         except Exception as error:  # the parsers of operations assume that the text was printed by them
             line = 1 if parser is None else parser.line
             raise ScheduleError(f"{self.name}:{line}: this is not a nest: {_first(str(error))}", hint=_HINT) from error
@@ -55,7 +55,7 @@ class Schedule:
             except VerifyException as error:
                 raise ScheduleError(f"{self.where(op)}: {_first(str(error))}") from error
             except ValueError as error:  # of an undefined value, which the check of uses reports
-                raise ScheduleError(f"{self.where(op)}: it uses a number that is made elsewhere") from error
+                raise ScheduleError(f"{self.where(op)}: it uses a value that is defined elsewhere") from error
         try:
             NEST_FORM.check(self.module, "the schedule")
         except AotensorError as error:
@@ -70,7 +70,7 @@ class Schedule:
                     if x not in inside:
                         name = f"%{x.name_hint}" if x.name_hint else "a number"
                         made = "" if isinstance(x, BlockArgument) else f", in line {self.line(x.owner)}"
-                        raise ScheduleError(f"{self.where(op)}: {name} is used before it is made{made}")
+                        raise ScheduleError(f"{self.where(op)}: {name} is used before it is defined{made}")
                 for inner in op.regions:
                     self._check_uses(inner, inside)
                 inside.update(op.results)
@@ -89,7 +89,7 @@ class Schedule:
         return self._source[self.line(op) - 1].strip()
 
 
-_HINT = "a schedule is what `aotensor compile --emit nest` of this version prints, edited"
+_HINT = "a schedule is an edited output of `aotensor compile --emit nest` of this version"
 
 
 class _Parser(TextParser):
@@ -114,4 +114,4 @@ class _Parser(TextParser):
 
 
 def _first(message: str) -> str:
-    return (message.strip().splitlines() or ["it is not understood"])[0]
+    return (message.strip().splitlines() or ["this line cannot be parsed"])[0]

@@ -85,9 +85,9 @@ def check_words(loop: LoopOp, meaning: Meaning, target: Target) -> None:
         _check_cores(loop, meaning)
     for name, word in loop.schedule.words.items():
         if name not in HINTS and name not in _CHECKED:
-            raise Refused(loop, f"{word}: the compiler alone can say that of a loop")
+            raise Refused(loop, f"{word}: only the compiler may set this property of a loop")
     if loop.schedule.masked and loop.schedule.lanes == 1:
-        raise Refused(loop, "masked: it has no lanes")
+        raise Refused(loop, "masked: the loop has no lanes")
 
 
 def _check_jam(loop: LoopOp, meaning: Meaning) -> None:
@@ -97,13 +97,13 @@ def _check_jam(loop: LoopOp, meaning: Meaning) -> None:
     if count > MOST_JAMMED:
         raise Refused(loop, f"{word}: at most {MOST_JAMMED} iterations advance together")
     if loop.schedule.lanes > 1 or loop.schedule.cores or (isinstance(loop, ForOp) and loop.step is not None):
-        raise Refused(loop, f"{word}: the iterations go by a step, by vectors or on several cores")
+        raise Refused(loop, f"{word}: the loop already has a step, lanes or cores")
     if any(isinstance(op, EntriesOp) for op in inner):
-        raise Refused(loop, f"{word}: the loops inside go over entries")
+        raise Refused(loop, f"{word}: a loop inside iterates over stored entries")
     inside = (op for op in walk(loop) if op is not loop and not isinstance(op, arith.ConstantOp))
     made_inside = {loop.counter, *(x for op in inside for x in op.results)}
     if any(x in made_inside for op in inner for x in op.operands):
-        raise Refused(loop, f"{word}: the loops inside differ in their lengths")
+        raise Refused(loop, f"{word}: the loops inside have different lengths")
     for op in walk(loop):
         if isinstance(op, DoOp):
             if op.scatter is not None:
@@ -121,18 +121,18 @@ def _check_jammed(loop: LoopOp, op: DoOp, meaning: Meaning, word: str) -> None:
             continue
         for record in meaning.records.get((op, number), ()):
             if record.kind == ORDERED and meaning.variable(loop) in record.free:
-                raise Refused(loop, f"{word}: a sum whose order is fixed would be taken in another one")
+                raise Refused(loop, f"{word}: it would change the order of a sum whose order is fixed")
 
 
 def _check_lanes(loop: LoopOp, target: Target) -> None:
     count = loop.schedule.lanes
     word = f"lanes {count}"
     if not loop.schedule.masked:
-        raise Refused(loop, f"{word}: only a masked loop has any number of iterations")
+        raise Refused(loop, f"{word}: only a masked loop supports any number of iterations")
     if not target.has_masks:
-        raise Refused(loop, f"{word}: the machine has no vectors under masks")
+        raise Refused(loop, f"{word}: the machine does not have masked vectors")
     if isinstance(loop, ForOp) and loop.step is not None:
-        raise Refused(loop, f"{word}: the loop goes by a step")
+        raise Refused(loop, f"{word}: the loop has a step")
     kind = lanes_of(loop) if isinstance(loop, ForOp) else None
     if kind is None or not isinstance(kind, Float32Type | Float64Type):
         raise Refused(loop, f"{word}: its statements are not arithmetic on neighbours of one type, float32 or float64")
@@ -140,16 +140,16 @@ def _check_lanes(loop: LoopOp, target: Target) -> None:
     if count > most or count & (count - 1):
         raise Refused(
             loop, f"{word}: a vector of the machine has {target.lanes(kind.bitwidth)} lanes of float{kind.bitwidth}, "
-            f"so lanes are a power of two up to {most}"
+            f"so lanes must be a power of two of at most {most}"
         )  # fmt: skip
 
 
 def _check_cores(loop: LoopOp, meaning: Meaning) -> None:
     if loops_around(loop):
-        raise Refused(loop, "cores: only a loop that stands in no other one")
+        raise Refused(loop, "cores: only an outermost loop can run on several cores")
     chunk = meaning.variable(loop)
     if not isinstance(loop, ForOp) or chunk not in meaning.steps:
-        raise Refused(loop, "cores: it is not a loop over chunks, which has a step")
+        raise Refused(loop, "cores: the loop is not over chunks: it has no step")
     inside = {x for op in walk(loop) if isinstance(op, ValueOp) for x in op.results}
     for op in walk(loop):
         if not isinstance(op, DoOp):
@@ -172,7 +172,7 @@ def check_extents(function_ops: Iterable[Operation], meaning: Meaning, trusted: 
                 continue
             for n, i in zip(meaning.sizes(x.owner), _indices(op, x, subscripts, meaning), strict=True):
                 if not _is_within(i, n, meaning) and extent_key(i, n, meaning) not in trusted:
-                    raise Refused(op, "it cannot be shown that every element which it touches is in its buffer")
+                    raise Refused(op, "it cannot be proved that every element that it accesses is in its buffer")
 
 
 def _indices(op: DoOp, x: SSAValue, subscripts: Sequence[Subscript], meaning: Meaning) -> list[Term]:

@@ -120,10 +120,10 @@ def solve_ivp(
     limits = [_positive("max_step", max_step, y)]
     limits += [] if first_step is None else [_positive("first_step", first_step, y)]
     if isinstance(max_steps, bool) or not isinstance(max_steps, int | np.integer) or max_steps < 1:
-        raise GraphValueError(f"{_NAME}: max_steps is a number of steps, at least 1, not {max_steps!r}")
+        raise GraphValueError(f"{_NAME}: max_steps must be a number of steps, at least 1, not {max_steps!r}")
     if max_events is not None:
         if max_events < 1:
-            raise GraphValueError(f"{_NAME}: max_events is a number of times, at least 1, not {max_events!r}")
+            raise GraphValueError(f"{_NAME}: max_events must be a number of times, at least 1, not {max_events!r}")
         if events is None:
             raise GraphValueError(f"{_NAME}: max_events needs events")
     times = times_in_span(times, start, end)

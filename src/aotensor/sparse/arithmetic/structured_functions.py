@@ -47,7 +47,7 @@ class StructuredElemwise(CanonicalOp):
         x = need_sparse(self, x)
         for position, found in enumerate(scalars, 1):
             if found.rank != 0:
-                raise GraphTypeError(f"{self.name}: argument {position} is a scalar, not {found}")
+                raise GraphTypeError(f"{self.name}: argument {position} must be a scalar, not {found}")
         data = Variable(TensorType(x.dtype, (None,)))
         found = self.on(data, [Variable(type) for type in scalars]).tensor_type
         if found.rank != 1:

@@ -34,10 +34,12 @@ def checked_pattern(name: str, x: Variable, pattern: Any) -> Any:
     """
     kind = x.type
     if not isinstance(kind, SparseTensorType) or kind.format == "bsr":
-        raise GraphTypeError(f"{name}: pattern is for CSR and CSC matrices, not {kind}", lines=[x.describe()])
+        raise GraphTypeError(
+            f"{name}: pattern is supported only for CSR and CSC matrices, not for {kind}", lines=[x.describe()]
+        )
     if not all(isinstance(n, int) for n in kind.shape):
         raise GraphTypeError(
-            f"{name}: a matrix with a pattern has a static shape, not {kind}",
+            f"{name}: a matrix with a pattern must have a static shape, not {kind}",
             lines=[x.describe()],
             hint=f"give its extents as numbers: sp.{kind.format}_matrix({x.name!r}, shape=(3, 2))",
         )
@@ -45,7 +47,7 @@ def checked_pattern(name: str, x: Variable, pattern: Any) -> Any:
     given = pattern if sparse.issparse(pattern) else np.asarray(pattern)
     if given.ndim != 2 or given.dtype.kind not in "biufc":
         raise GraphTypeError(
-            f"{name}: pattern is a SciPy sparse matrix, not {type(pattern).__name__} {pattern!r:.40}",
+            f"{name}: pattern must be a SciPy sparse matrix, not {type(pattern).__name__} {pattern!r:.40}",
             hint="sp.csr_matrix, sp.csc_matrix or sp.coo_matrix of scipy.sparse, with an entry wherever one is stored",
         )
     if given.shape != kind.shape:

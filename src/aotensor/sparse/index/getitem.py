@@ -177,7 +177,7 @@ def _vector(item: Any) -> Variable:
     found = _as_vector(item)
     if not isinstance(found, Variable) or found.ndim != 1:
         shown = found.type if isinstance(found, Variable) else repr(found)
-        raise GraphTypeError(f"an index of a sparse matrix is a vector of integers, not {shown}")
+        raise GraphTypeError(f"an index of a sparse matrix must be a vector of integers, not {shown}")
     return found
 
 
@@ -196,7 +196,7 @@ def _paired(x: SparseVariable, rows: Any, columns: Any) -> list[Variable]:
 def _positions(x: SparseVariable, axis: int, item: Any) -> Variable:
     """int64 positions along an axis: a scalar for a scalar, else a vector.   Raises: GraphIndexError, GraphTypeError"""
     if isinstance(item, Variable) and item.ndim > 1:
-        raise GraphTypeError(f"an index of a sparse matrix is a vector of integers, not {item.type}")
+        raise GraphTypeError(f"an index of a sparse matrix must be a vector of integers, not {item.type}")
     if _are_integers(item):
         return positions_from_start(item, matrix_extent(x, axis), axis)
     numbers = arange(matrix_extent(x, axis))  # a mask has as many elements; what is no index is an error of tensors

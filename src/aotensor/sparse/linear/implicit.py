@@ -172,7 +172,7 @@ def equations(name: str, A: Any, b: Any) -> tuple[Compressed, Variable, Variable
     """
     p, right = square_matrix(name, A), as_tensor(b)
     if right.ndim not in (1, 2):
-        raise GraphTypeError(f"{name}: b is a vector or a matrix", lines=[right.describe()])
+        raise GraphTypeError(f"{name}: b must be a vector or a matrix", lines=[right.describe()])
     data, wide = both_floating(p.data, right)
     if is_complex(wide) and not is_complex(p.data):
         data = real(data)  # a real matrix stays one beside complex right-hand sides

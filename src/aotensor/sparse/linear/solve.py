@@ -104,7 +104,7 @@ def solve(
     one_of("solve: method", method, (*DIRECT, *METHODS))
     one_of("solve: preconditioner", preconditioner, PRECONDITIONERS)
     if isinstance(maxiter, bool) or not (maxiter is None or (isinstance(maxiter, int) and maxiter > 0)):
-        raise GraphValueError(f"solve: maxiter is None or a positive number of steps, not {maxiter!r}")
+        raise GraphValueError(f"solve: maxiter must be None or a positive number of steps, not {maxiter!r}")
     p, data, right = equations("solve", A, b)
     if method == "cholesky" and is_complex(data):
         data = with_real_diagonal(replace(p, data=data)).data

@@ -131,7 +131,7 @@ class GradientChecks:
 
     def _check_any(self) -> None:
         if not self._derivatives.outputs:
-            raise CheckSkipped("no floating output of a floating input")
+            raise CheckSkipped("no floating output depends on a floating input")
         if not self._derivatives.pulled:
             reasons = [f"{key}: {reason}" for key, reason in self._derivatives.left.items()]
             raise CheckSkipped("; ".join(reasons) or "no output depends on an input")

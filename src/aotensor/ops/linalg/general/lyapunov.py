@@ -119,7 +119,7 @@ class Riccati(MatrixOp, LinearisedOp):
     def infer_type(self, a: TensorType, b: TensorType, q: TensorType, r: TensorType) -> TensorType:
         for x in (a, b, q, r):
             if dtypes.is_complex(x.dtype):
-                raise GraphTypeError(f"takes no complex values, not {x}")
+                raise GraphTypeError(f"does not accept complex values, not {x}")
         batch = common_batch(*(x.shape[:-2] for x in (a, b, q, r)))
         n = common_dim(_ROWS, square_dim(a), square_dim(q), b.shape[-2])
         common_dim(_ROWS, square_dim(r), b.shape[-1])
