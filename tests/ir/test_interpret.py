@@ -98,7 +98,7 @@ def test_named_dims_must_agree() -> None:
     [
         ([np.ones(3, "float32")], GraphTypeError, "float32 of rank 1, expected tensor<\\?xf64>"),
         ([np.ones((3, 3))], GraphTypeError, "float64 of rank 2"),
-        ([], GraphTypeError, "takes 1 arguments, found 0"),
+        ([], GraphTypeError, "expected 1 arguments, found 0"),
     ],
     ids=["dtype", "rank", "count"],
 )

@@ -76,8 +76,8 @@ def test_deep_graphs_and_many_ids() -> None:
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: aot.dprint(3), "takes variables or a Function, not int"),
-        (lambda: aot.dprint("x"), "takes variables or a Function, not str"),
+        (lambda: aot.dprint(3), "expected variables or a Function, found int"),
+        (lambda: aot.dprint("x"), "expected variables or a Function, found str"),
         (lambda: aot.dprint(X, depth=0), "depth is 0"),
         (lambda: aot.dprint(X, id_type="hex"), "id_type must be one of"),
         (lambda: aot.dprint(X, file="x.txt"), "'x.txt' has no method write"),

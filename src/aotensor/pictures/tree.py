@@ -75,7 +75,7 @@ def _roots(graph_like: Any) -> list[tuple[str, Variable]]:
         found = [("", graph_like)]
     for _, x in found:
         if not isinstance(x, Variable):
-            raise GraphTypeError(f"dprint: takes variables or a Function, not {type(x).__name__}")
+            raise GraphTypeError(f"dprint: expected variables or a Function, found {type(x).__name__}")
     return found
 
 

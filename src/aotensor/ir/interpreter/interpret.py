@@ -106,7 +106,7 @@ def _function(module: ModuleOp, name: str) -> func.FuncOp:
 def _arguments(function: func.FuncOp, arrays: Sequence[Array]) -> list[Array]:
     name, expected = function.sym_name.data, function.body.block.args
     if len(arrays) != len(expected):
-        raise GraphTypeError(f"@{name}: takes {len(expected)} arguments, found {len(arrays)}")
+        raise GraphTypeError(f"@{name}: expected {len(expected)} arguments, found {len(arrays)}")
     converted = [
         _argument(f"@{name}: argument {number}", x, np.asarray(array))
         for number, (x, array) in enumerate(zip(expected, arrays, strict=True))
