@@ -14,7 +14,7 @@ import numpy as np
 from cases import CASES, SPARSE_CASES
 
 import aotensor as aot
-from aotensor.api.cost.clock import timed
+from aotensor.api.cost.clock import time_calls
 from aotensor.api.cost.cost import cost_of
 from aotensor.driver.cache import load_compiled
 
@@ -46,7 +46,7 @@ def main() -> None:
         compiled = load_compiled(model.aotensor(aot))
         for threads in options.threads:
             call = compiled.with_threads(threads).bind(**model.values)
-            measured = timed({"call": call}, options.seconds)["call"].median
+            measured = time_calls({"call": call}, options.seconds)["call"].median
             cost = cost_of(compiled, dims_of(compiled.spec, model.values), threads)
             ratio, least = cost.seconds / measured, "" if cost.is_exact else "> "
             times = f"{measured * 1e6:.4g} | {least}{cost.seconds * 1e6:.4g} | {least}{ratio:.2f}"

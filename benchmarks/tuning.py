@@ -19,10 +19,10 @@ from cases import CASES, SPARSE_CASES
 import aotensor as aot
 from aotensor_cli.tuning.journal import Journal
 from aotensor_cli.tuning.measure import Setting
-from aotensor_cli.tuning.search import Found, Search
+from aotensor_cli.tuning.search import BestCandidate, Search
 
 
-def tuned(name: str, scale: float, threads: int, seconds: float) -> Found:
+def tuned(name: str, scale: float, threads: int, seconds: float) -> BestCandidate:
     """The best schedule of a case that is found within these seconds."""
     model = {**CASES, **SPARSE_CASES}[name].make(scale)
     function = model.aotensor(aot)

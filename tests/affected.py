@@ -174,7 +174,7 @@ def _plan_of(config: pytest.Config) -> Plan:
 
 def planned(changes: Sequence[Change], search: Search, seconds: float) -> Plan:
     """The nearest tests of some changes, within a budget of seconds."""
-    found = search.of(changes)
+    found = search.tests_of(changes)
     tests = search.reach.tests
     plan = Plan(new=found.new, guessed=found.guessed - found.new, recorded={function_of(test) for test in tests})
     spent = _take(plan, [tests[k] for k in _by_nearness(changes, found, search)], seconds * (1 - SHARE))

@@ -138,7 +138,7 @@ class Search:
         self.units: Final = frozenset(reach.units)
         self.sizes: Final = reach.sizes()
 
-    def of(self, changes: list[Change]) -> Affected:
+    def tests_of(self, changes: list[Change]) -> Affected:
         """The tests of several changes."""
         found = Affected()
         for change in changes:
@@ -173,7 +173,7 @@ class Search:
         if (path, name) in seen or name == IMPORTS:
             return set()
         seen.add((path, name))
-        tests = {*self.reach.of(f"{path}::{name}")}
+        tests = {*self.reach.tests_of(f"{path}::{name}")}
         owner = name.rpartition(".")[0]
         is_class = any(unit.startswith(f"{path}::{name}.") for unit in self.units)
         if is_class or (owner and not tests):
@@ -195,7 +195,7 @@ class Search:
     def _of_all(self, path: str, prefix: str) -> set[int]:
         """The tests that run any unit of a file whose name has a prefix."""
         start = f"{path}::{prefix}"
-        return {test for unit in self.units if unit.startswith(start) for test in self.reach.of(unit)}
+        return {test for unit in self.units if unit.startswith(start) for test in self.reach.tests_of(unit)}
 
     @cache  # noqa: B019  (one search in a process)
     def named(self, word: str) -> frozenset[int]:
@@ -229,7 +229,7 @@ class Search:
         units = [change.path, *([f"{folder}/"] if change.is_moved else [])]
         parts = change.path.split("/")
         units += ["/".join(parts[:k]) + "/**" for k in range(1, len(parts))]
-        return {test for unit in units for test in self.reach.of(unit)}
+        return {test for unit in units for test in self.reach.tests_of(unit)}
 
     def _guessed(self, path: str) -> Iterator[str]:
         """Test files without a record that import a module, or have its name."""

@@ -141,7 +141,7 @@ class Reach:
         """Units and files that some test reaches."""
         return self._rows
 
-    def of(self, unit: str) -> list[int]:
+    def tests_of(self, unit: str) -> list[int]:
         """The positions in `tests` of those that reach a unit or file."""
         number = self._rows.get(unit)
         return [] if number is None else [*_numbers(self._columns[number])]

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from aotensor.api.cost.clock import Timing, timed
+from aotensor.api.cost.clock import Timing, time_calls
 from aotensor.api.cost.inputs import dims_of, dims_text, make_inputs, whole_numbers
 from aotensor.api.cost.limits import Limits, measured_limits, streams_over
 from aotensor.api.cost.turns import Ratio, in_turns
@@ -88,7 +88,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Others:
+class PeerLibraries:
     """Libraries whose calls alternate with ours.   compared, against: by `--compare` and `--against`"""
 
     compared: Library | None = None
@@ -107,7 +107,7 @@ def run(
     most = percent("--max-slowdown", slowdown or "5%")
     library = _library(subject)
     counts = _threads(threads)
-    others = Others(*(None if path is None else _loaded(path) for path in (compare, against)))
+    others = PeerLibraries(*(None if path is None else _loaded(path) for path in (compare, against)))
     wanted = [parse_sizes(text) for text in sizes] or [{}]
     chosen = _chosen(library, subject)
     dims = known_dims([f.spec for f in chosen], wanted)
@@ -174,7 +174,7 @@ def _threads(text: str | None) -> list[int]:
 
 def _measured(
     library: Library, f: LibraryFunction, sizes: Mapping[str, int], counts: Sequence[int], seconds: float, seed: int,
-    limits: Mapping[int, Limits], others: Others,
+    limits: Mapping[int, Limits], others: PeerLibraries,
 ) -> list[Row] | None:  # fmt: skip
     """A row for each number of threads; None if another library gives other values."""
     dims = dims_of(f.spec, sizes)
@@ -199,7 +199,7 @@ def _measured(
     for count in limits:  # in turns with the function: other work on the machine slows down both
         for name, (call, size) in streams_over(total, count).items():
             bound[name, count], moved[name, count] = call, size
-    times = timed(bound, seconds)
+    times = time_calls(bound, seconds)
     reached = {key: size / times[key].best for key, size in moved.items()}
     found = {
         count: replace(known, bandwidth=max(known.bandwidth, *(reached[name, count] for name in ("stream", "read"))))

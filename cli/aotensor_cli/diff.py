@@ -7,10 +7,10 @@ from typing import Any
 from aotensor.api.cost.inputs import dims_text
 from aotensor.api.cost.turns import Ratio
 from aotensor_cli.benching.inputs import known_dims, parse_sizes
-from aotensor_cli.comparing.facts import Pair, library_facts, pairs_of
-from aotensor_cli.comparing.measure import Found, Task, measured, obstacle
+from aotensor_cli.comparing.manifests import Pair, library_facts, pairs_of
+from aotensor_cli.comparing.measure import Measurements, Task, measured, obstacle
 from aotensor_cli.comparing.report import Comparison
-from aotensor_cli.comparing.sides import Derived, Side, read_sides
+from aotensor_cli.comparing.sides import DerivativeInputs, Side, read_sides
 from aotensor_cli.options import Exit, Refusal, percent, thread_count
 from aotensor_cli.terminal.render import progress, show_json
 
@@ -25,7 +25,7 @@ def run(
         raise Refusal("--fail-on speed needs times", "leave out --no-run and --seconds 0")
     wanted = [parse_sizes(text) for text in sizes] or [{}]
     count = thread_count(threads)
-    sides = read_sides(old, new, Derived(_names(grad), _names(hvp)))
+    sides = read_sides(old, new, DerivativeInputs(_names(grad), _names(hvp)))
     pairs = pairs_of(*sides)
     known_dims([pair.old for pair in pairs], wanted if pairs else [])
     found = Comparison(*sides, library_facts(*sides), pairs, {}, _notes(*sides, pairs))
@@ -80,7 +80,7 @@ def _notes(old: Side, new: Side, pairs: list[Pair]) -> list[str]:
     return notes
 
 
-def _missing(found: dict[str, Found]) -> list[str]:
+def _missing(found: dict[str, Measurements]) -> list[str]:
     """Functions that were called but have a test vector in neither library."""
     names = [name for name, x in found.items() if not x.failure and not any(v["source"] != "seeded" for v in x.values)]
     notes = [f"no test vectors for {', '.join(names)}: values are compared on random inputs only"] if names else []
@@ -94,7 +94,7 @@ def _at(row: dict[str, Any]) -> str:
     return f" at {dims_text(row['dims'])}" if row["dims"] else ""
 
 
-def _slow(found: dict[str, Found], most: float) -> list[str]:
+def _slow(found: dict[str, Measurements], most: float) -> list[str]:
     """Sentences on functions that are slower by more than a percentage.
 
     Raises: Refusal where there is no time to judge by

@@ -14,7 +14,7 @@ from aotensor.driver.stages import IR_STAGES, STAGES
 from aotensor.graph.passes.remarks import Remark
 from aotensor.graph.passes.steps import BY_NAME
 from aotensor_cli.benching.inputs import parse_sizes
-from aotensor_cli.options import Exit, Refusal, similar, what_there_is
+from aotensor_cli.options import Exit, Refusal, known_names_hint, similar
 from aotensor_cli.page.library_page import library_page
 from aotensor_cli.page.options import EXPORTS
 from aotensor_cli.page.request import PageOptions
@@ -66,9 +66,9 @@ def _inspect(
             "profile": profile, "source": sources, "line": lines, "op": ops, "pass": deciders,
         }  # fmt: skip
         _check_all(path, form, [option for option, given in useless.items() if given], sizes)
-        from aotensor_cli.exploring.views import Wanted, document_of
+        from aotensor_cli.exploring.views import Selection, document_of
 
-        wanted = Wanted(subject, name, passes, disabled)
+        wanted = Selection(subject, name, passes, disabled)
         show_json(document_of(wanted, parse_sizes(sizes[0] if sizes else None), stage), is_dense=True)
         return Exit.DONE
     page = page_wanted(form, stage, is_library(path), bench, profile, sizes, sources)
@@ -87,7 +87,7 @@ def _inspect(
     if base is not None and stage is None:
         raise Refusal("--diff needs --stage", "add --stage")
     choice = Choice(lines, ops, deciders)
-    if choice.is_made and not remarks:
+    if choice.is_restricted and not remarks:
         raise Refusal("--line, --op and --pass need --remarks", "add --remarks")
     if form == "dot" and (stage not in (None, "graph") or is_library(path)):
         raise Refusal("--format dot can draw only the graph stage of a model")
@@ -98,7 +98,7 @@ def _inspect(
             view = View(stage, base, _one_name(chosen, name), form)
             return _inspect_library(path, view, choice if remarks else None, generic)
     from aotensor_cli.exploring.views import (
-        Wanted,
+        Selection,
         described,
         drawn,
         export_of,
@@ -108,7 +108,7 @@ def _inspect(
         stage_texts,
     )
 
-    wanted = Wanted(subject, name, passes, disabled)
+    wanted = Selection(subject, name, passes, disabled)
     if page is not None and form in EXPORTS:
         show_json(export_of(wanted, page), is_dense=True)
     elif page is not None:
@@ -117,7 +117,7 @@ def _inspect(
         show(drawn(wanted), nl=False)
     elif remarks:
         found, files, note = remarks_of(wanted)
-        _show_remarks(choice.of(found, subject), form, Sources(files), note)
+        _show_remarks(choice.select(found, subject), form, Sources(files), note)
     elif stage is not None:
         view = View(stage, base, name, form)
         is_kernel = stage == "asm" and base is None and name is not None
@@ -144,9 +144,9 @@ def _show_memory(
         raise Refusal(f"--memory cannot be combined with {what}", f"leave out {what}")
     if is_library(path):
         raise Refusal(f"{path}: this is a compiled library", "--memory is for models")
-    from aotensor_cli.exploring.views import Wanted, memory_tables
+    from aotensor_cli.exploring.views import Selection, memory_tables
 
-    found = memory_tables(Wanted(subject, name, passes, disabled), parse_sizes(",".join(sizes) or None))
+    found = memory_tables(Selection(subject, name, passes, disabled), parse_sizes(",".join(sizes) or None))
     if form == "json":
         show_json({"functions": [table.to_json() for table in found]})
     else:
@@ -187,7 +187,7 @@ def _inspect_library(path: Path, view: View, choice: Choice | None, generic: boo
     functions = [spec.name for spec in container.manifest().functions]
     _check_name(path, name, functions)
     if choice is not None:
-        remarks = choice.of([x for x in recorded_remarks(container) if name in (None, x.function)], str(path))
+        remarks = choice.select([x for x in recorded_remarks(container) if name in (None, x.function)], str(path))
         near = [folder / x.file for x in remarks for folder in (Path(), path.parent) if Path(x.file).name == x.file]
         note = schedule_note(container.manifest().schedule)
         _show_remarks(remarks, form, Sources(list(dict.fromkeys(near)), path.stat().st_mtime), note)
@@ -234,7 +234,7 @@ def _report(path: Path, damages: Sequence[str]) -> int:
 def _check_name(path: Path, name: str | None, functions: Sequence[str]) -> None:
     """Refuse a function name that is not in the library."""
     if name is not None and name not in functions:
-        raise Refusal(f"{path}: there is no function {name}", similar(name, functions) or what_there_is(functions))
+        raise Refusal(f"{path}: there is no function {name}", similar(name, functions) or known_names_hint(functions))
 
 
 def function_text(text: str, stage: str, name: str) -> str:

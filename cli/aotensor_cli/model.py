@@ -64,7 +64,7 @@ def load_model(text: str, trainable: Sequence[str] = ()) -> Model:
     refuse_other_kinds(path, source)
     with opened_files() as opened:
         namespace = _execute(path, source)
-        functions = (*_collect(namespace), *_of_frameworks(path, namespace))
+        functions = (*_collect(namespace), *_framework_functions(path, namespace))
     if not functions:
         raise Refusal(
             f"{path}: {NO_FUNCTION}",
@@ -216,7 +216,7 @@ def _collect(namespace: dict[str, object]) -> tuple[Function, ...]:
     return tuple(found)
 
 
-def _of_frameworks(path: Path, namespace: dict[str, object]) -> tuple[Function, ...]:
+def _framework_functions(path: Path, namespace: dict[str, object]) -> tuple[Function, ...]:
     """Functions for what other frameworks have made, of those that the file itself has loaded.
 
     A model of PyMC gives `logp`, `dlogp` and `constrain`; with its variable's name in front where there are several.

@@ -59,7 +59,7 @@ def similar(name: str, known: Iterable[str]) -> str | None:
     return f"did you mean {' or '.join(close)}?" if close else None
 
 
-def what_there_is(names: Sequence[str], most: int = 20) -> str:
+def known_names_hint(names: Sequence[str], most: int = 20) -> str:
     """The hint for an unknown name that resembles none: the first known names."""
     return f"it has {', '.join(names[:most]) or 'none'}{', ...' if len(names) > most else ''}"
 

@@ -11,14 +11,14 @@ from typing import Final
 from aotensor import Function
 from aotensor.api.cost.inputs import dims_of, dims_text
 from aotensor.api.cost.limits import measured_limits
-from aotensor.api.profiling.lined import LinedLibrary, lined_library
+from aotensor.api.profiling.line_profile import LinedLibrary, lined_library
 from aotensor.api.profiling.measure import Profile, Task
 from aotensor.api.profiling.rows import Row
 from aotensor.api.profiling.sampler import check_system, compiled_sampler
 from aotensor.api.profiling.table import COLUMNS, cells, kernels_text, shown_rows
 from aotensor_cli.benching.inputs import known_dims, parse_sizes
 from aotensor_cli.model import load_model
-from aotensor_cli.options import Exit, Refusal, similar, thread_count, what_there_is
+from aotensor_cli.options import Exit, Refusal, known_names_hint, similar, thread_count
 from aotensor_cli.reading.derivatives import with_gradients
 from aotensor_cli.reading.describe import describe
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
@@ -98,7 +98,7 @@ def _read(subject: str) -> _Subject:
         weights = None if spec is None else find_weights(spec, path).resolve()
     names = [spec.name for spec in description.manifest.functions]
     if name is not None and name not in names:
-        raise Refusal(f"{path}: there is no function {name}", similar(name, names) or what_there_is(names))
+        raise Refusal(f"{path}: there is no function {name}", similar(name, names) or known_names_hint(names))
     return _Subject(LinedLibrary(data, weights=weights), [name] if name else names, Sources([]))
 
 

@@ -18,7 +18,7 @@ from aotensor.driver.common import package_version
 from aotensor.driver.folder import compiler_identity
 from aotensor.driver.recipe import Options, stage_text
 from aotensor.passes.schedule.edit import described
-from aotensor.passes.schedule.library_nest import joined
+from aotensor.passes.schedule.library_nest import replace_functions
 from aotensor_cli.benching.inputs import parse_sizes
 from aotensor_cli.model import load_model
 from aotensor_cli.options import Exit, Refusal
@@ -28,7 +28,7 @@ from aotensor_cli.terminal.render import progress, show, show_json, show_table, 
 from aotensor_cli.tuning.journal import Journal
 from aotensor_cli.tuning.measure import Setting
 from aotensor_cli.tuning.report import report, wrong
-from aotensor_cli.tuning.search import Found, Search
+from aotensor_cli.tuning.search import BestCandidate, Search
 from aotensor_runtime import Library
 from aotensor_runtime.threads import default_threads
 
@@ -39,7 +39,7 @@ class Tuned:
 
     function: Function
     settings: list[Setting]
-    found: Found
+    found: BestCandidate
     journal: Journal
 
 
@@ -62,11 +62,13 @@ def run(
     inputs = _settings(functions, wanted, threads or default_threads(), seed)
     tuned = []
     for f in functions:
-        journal = _journal(_beside(file, f.name if len(functions) > 1 else "", "jsonl"), f, inputs[f.name], restart)
+        journal = _journal(
+            _sibling_path(file, f.name if len(functions) > 1 else "", "jsonl"), f, inputs[f.name], restart
+        )
         tuned.append(_tuned(f, inputs[f.name], journal, seconds / len(functions)))
     parts = [_report(one) for one in tuned]
     pages = f"# Tuning of {name}\n\n{_usage(model, file)}\n{''.join(parts)}"
-    write_files({file: _schedule(functions, tuned).encode(), _beside(file, "", "md"): pages.encode()})
+    write_files({file: _schedule(functions, tuned).encode(), _sibling_path(file, "", "md"): pages.encode()})
     _show(tuned, file, as_json)
     mistakes = [f"{one.function.name}: {x}" for one in tuned for x in wrong(one.journal.trials)]
     for mistake in mistakes:
@@ -131,10 +133,10 @@ def _tuned(f: Function, settings: list[Setting], journal: Journal, seconds: floa
 def _schedule(functions: Sequence[Function], tuned: Sequence[Tuned]) -> str:
     if len(functions) == 1:
         return tuned[0].found.text
-    return joined(stage_text(functions, "nest"), {one.function.name: one.found.text for one in tuned})
+    return replace_functions(stage_text(functions, "nest"), {one.function.name: one.found.text for one in tuned})
 
 
-def _beside(file: Path, name: str, ending: str) -> Path:
+def _sibling_path(file: Path, name: str, ending: str) -> Path:
     """The path of a file next to the schedule: `f.nest.mlir` → `f.nest.md`, `f.nest.<name>.jsonl`."""
     return file.with_name(".".join(filter(None, [file.stem, name, ending])))
 
@@ -167,7 +169,7 @@ def _show(tuned: Sequence[Tuned], file: Path, as_json: bool) -> None:
     show_table(["function", "sizes", "threads", "own", "tuned", "ratio"], rows, wrap=sys.stdout.isatty())
     for one in tuned:
         show(f"{one.function.name}: {one.found.candidate}, after {len(one.journal.trials)} trials")
-    for path in (file, _beside(file, "", "md")):
+    for path in (file, _sibling_path(file, "", "md")):
         show(str(path))
 
 

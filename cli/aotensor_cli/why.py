@@ -11,12 +11,12 @@ from aotensor.driver.build import Build
 from aotensor.driver.recipe import Lowered, Options
 from aotensor.driver.report import Report
 from aotensor.graph.passes.remarks import Remark
-from aotensor.passes.remark_texts import worded
+from aotensor.passes.remark_texts import render_remarks
 from aotensor.passes.report.outline import Outline
 from aotensor_cli.benching.inputs import parse_sizes
 from aotensor_cli.explaining.answers import About, about
-from aotensor_cli.explaining.measuring import Measured, with_directive, without_passes
-from aotensor_cli.explaining.pairs import Together, together
+from aotensor_cli.explaining.measuring import MeasuredChange, with_directive, without_passes
+from aotensor_cli.explaining.pairs import LoopSharing, together
 from aotensor_cli.explaining.places import Line, known_lines, other_line, split_line
 from aotensor_cli.explaining.report import show_about, show_together
 from aotensor_cli.model import load_model
@@ -50,7 +50,7 @@ def run(line: str, other: str | None, sizes: str | None, measure: bool, seconds:
     outlines = {x.name: x for x in report.outlines}
     pairs = [(f, outlines[f.name]) for f in functions if f.name in outlines]
     sources = Sources([model.path, *model.opened])
-    answers: list[tuple[Function, About | Together]] = []
+    answers: list[tuple[Function, About | LoopSharing]] = []
     if second is None:
         found = [(f, about(f, outline, first, lowered.remarks)) for f, outline in pairs]
         answers += [(f, x) for f, x in found if x is not None]
@@ -69,7 +69,7 @@ def run(line: str, other: str | None, sizes: str | None, measure: bool, seconds:
         return Exit.DONE
     for position, ((f, x), ts) in enumerate(zip(answers, times, strict=True)):
         show("\n" if position else "", nl=False)
-        if isinstance(x, Together):
+        if isinstance(x, LoopSharing):
             show_together(x, sources, ts)
         else:
             show_about(x, sources, dims_text(report.dims[f.name][0]) or "known sizes", ts)
@@ -80,11 +80,13 @@ def _decisions(lowered: Lowered) -> list[Remark]:
     """All remarks of the passes, without merging equal ones of a line, since each may name other lines."""
     names = {f.name: f.written_names for f in lowered.functions}
     notes = [*(note for f in lowered.functions for note in f.graph_notes), *lowered.runner.notes.found]
-    found = [x for note in notes for x in worded([note], lowered.sites, names)]
+    found = [x for note in notes for x in render_remarks([note], lowered.sites, names)]
     return list(dict.fromkeys(found))
 
 
-def _measured(f: Function, answer: About | Together, sizes: Mapping[str, int], seconds: float) -> list[Measured]:
+def _measured(
+    f: Function, answer: About | LoopSharing, sizes: Mapping[str, int], seconds: float
+) -> list[MeasuredChange]:
     """Measure the effect of the decisions in an answer; empty if no edit of the schedule applies."""
     if isinstance(answer, About):
         return without_passes(f, answer.remarks, sizes, seconds)

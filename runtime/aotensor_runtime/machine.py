@@ -146,7 +146,7 @@ def check_features(manifest: Manifest, machine: int, this: Here | None = None) -
     if manifest.cpu in levels:
         for level in levels[: levels.index(manifest.cpu) + 1]:
             needed.update(_LEVELS[level].split())
-    missing = sorted(name for name in needed if name in names and flags.lacks(names[name]))
+    missing = sorted(name for name in needed if name in names and flags.is_certainly_missing(names[name]))
     if missing:
         raise UnsupportedMachine(
             f"the library needs CPU features that this machine lacks: {', '.join(missing)}",

@@ -13,7 +13,7 @@ from aotensor_cli.page.content import Content
 from aotensor_cli.page.html import page_html
 from aotensor_cli.page.profiles import MeasuredLine, MeasuredLines
 from aotensor_cli.page.sources import Source
-from aotensor_cli.page.stage_lines import Located
+from aotensor_cli.page.stage_lines import StageLines
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -57,7 +57,7 @@ def test_hostile_texts_stay_texts_wherever_they_stand(browser: Browser, tmp_path
     content = Content(
         HOSTILE, "library", [(HOSTILE, HOSTILE)],
         [{"name": HOSTILE, "signature": HOSTILE, "rows": [(HOSTILE, HOSTILE)]}],
-        [Source(HOSTILE, [HOSTILE], HOSTILE, [(1, 1, HOSTILE)])], {"nest": Located([HOSTILE], [(HOSTILE, 1)])},
+        [Source(HOSTILE, [HOSTILE], HOSTILE, [(1, 1, HOSTILE)])], {"nest": StageLines([HOSTILE], [(HOSTILE, 1)])},
         [Remark(HOSTILE, "missed", HOSTILE, HOSTILE, HOSTILE, HOSTILE, 1, HOSTILE, HOSTILE)], [HOSTILE],
         {"graph": {HOSTILE: [node]}}, {HOSTILE: {"seconds": [1.0], "nodes": [loop]}}, {HOSTILE: {(HOSTILE, 1): [1.0]}},
         {}, [(HOSTILE, 3)], [{"name": HOSTILE, "before": 1, "after": 2}], [HOSTILE], [profile], {"memory": HOSTILE},

@@ -55,7 +55,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_bits_are_those_of_the_library(name: str, compiled: Compiled) -> None:
     f = FUNCTIONS[name]
-    entry = CEntry.of(compiled.build, name, compiled.c_library)
+    entry = CEntry.from_build(compiled.build, name, compiled.c_library)
     done = [
         entry.compare(compiled.library.functions[name], list(sample.arrays.values()))
         for sample in Sampler(f, 1).samples(9)
@@ -65,7 +65,7 @@ def test_bits_are_those_of_the_library(name: str, compiled: Compiled) -> None:
 
 def test_refused_samples_are_refused_by_both(compiled: Compiled) -> None:
     """A pattern with an index outside of the matrix, a negative extent, no memory for an output."""
-    entry = CEntry.of(compiled.build, "sparse_loss", compiled.c_library)
+    entry = CEntry.from_build(compiled.build, "sparse_loss", compiled.c_library)
     A = scipy.sparse.csr_array(([1.0, 2.0], [0, 2], [0, 1, 2]), shape=(2, 3))
     A.indices[1] = 7
     assert call_typed(entry.spec, entry.address, [A, np.zeros(3)], [0.0, np.zeros(3)]) == (Status.BAD_INDEX, [])
@@ -140,7 +140,7 @@ def test_python_writes_c(tmp_path: Path) -> None:
 def test_other_compilers_agree(need: str, flags: Sequence[str], compiled: Compiled, tmp_path: Path) -> None:
     c_library = ctypes.CDLL(str(compile_c(compiled.build, tmp_path, path_of(need), flags)))
     for name, f in FUNCTIONS.items():
-        entry = CEntry.of(compiled.build, name, c_library)
+        entry = CEntry.from_build(compiled.build, name, c_library)
         for sample in Sampler(f, 2).samples(3):
             entry.compare(compiled.library.functions[name], list(sample.arrays.values()))
     assert FUNCTIONS

@@ -12,7 +12,7 @@ import pytest
 from command_line import SMALL, Call
 from language_client import Client
 
-from aotensor_cli.editor.notes import moved
+from aotensor_cli.editor.notes import map_lines
 from aotensor_cli.exploring.child import Problem, compiled
 
 MODEL = """import aotensor as aot, aotensor.tensor as at
@@ -137,9 +137,9 @@ def test_the_end_of_the_server(tmp_path: Path) -> None:
 
 def test_lines_that_move() -> None:
     old = ["a", "b", "c", "d", "e"]
-    assert moved(old, old) == {k: k for k in range(1, 6)}
-    assert moved(old, ["a", "x", "b", "c", "y", "e"]) == {1: 1, 2: 3, 3: 4, 5: 6}
-    assert moved(old, []) == {} and moved([], old) == {}
+    assert map_lines(old, old) == {k: k for k in range(1, 6)}
+    assert map_lines(old, ["a", "x", "b", "c", "y", "e"]) == {1: 1, 2: 3, 3: 4, 5: 6}
+    assert map_lines(old, []) == {} and map_lines([], old) == {}
 
 
 def test_without_pygls_is_4(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

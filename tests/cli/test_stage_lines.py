@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aotensor_cli.page.stage_lines import located
+from aotensor_cli.page.stage_lines import split_lines
 
 LLVM = """define void @"f"(ptr %a) nounwind !dbg !2
 {
@@ -50,7 +50,7 @@ NEST = """builtin.module {
 
 
 def test_llvm_ir() -> None:
-    found = located("llvm", LLVM)
+    found = split_lines("llvm", LLVM)
     assert found.places[:5] == [("model.py", 3), None, ("model.py", 8), None, None]
     assert found.lines[2] == "  %x = load double, ptr %a, align 8"
     assert found.lines[-1] == '!10 = !{!"branch_weights", i32 1}'
@@ -58,14 +58,14 @@ def test_llvm_ir() -> None:
 
 
 def test_assembly() -> None:
-    found = located("asm", ASM)
+    found = split_lines("asm", ASM)
     code = {line.strip(): place for line, place in zip(found.lines, found.places, strict=True) if "q" in line}
     assert [*code.values()] == [("model.py", 8), ("model.py", 8), None]
     assert not any("debug" in line or ".loc" in line or ".byte" in line for line in found.lines)
 
 
 def test_regions_have_the_place_behind_their_end() -> None:
-    found = located("nest", NEST)
+    found = split_lines("nest", NEST)
     numbers = [place and place[1] for place in found.places]
     assert numbers == [None, None, 2, 3, 2, 4, None, 4, 5, 4, None, None]
     assert found.lines[2:4] == ["    nest.for %i in %n parallel {", "      %a = arith.addf %b, %b : f64"]
@@ -74,6 +74,6 @@ def test_regions_have_the_place_behind_their_end() -> None:
 
 def test_graphs_and_names_that_look_like_places() -> None:
     text = "function f(%x: float64[n]) {\n  %0: float64[n] = exp(%x)   # a # b.py:7\n  return y = %0\n}\n"
-    assert located("graph", text).places == [None, ("a # b.py", 7), None, None]
+    assert split_lines("graph", text).places == [None, ("a # b.py", 7), None, None]
     hostile = '  %a = "x.y"(%b) {n = "loc(unknown) <script>"} : f64 loc("a\\"b.py":7:0)\n'
-    assert located("loops", hostile).places == [('a"b.py', 7)]
+    assert split_lines("loops", hostile).places == [('a"b.py', 7)]

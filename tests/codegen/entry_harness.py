@@ -38,9 +38,9 @@ class Body:
 
     def fail(self, check: int, found: Value, expected: Value) -> None:
         """Return check number `check` with its two numbers."""
-        self.code.put(self.rest["detail"], 0, found)
-        self.code.put(self.rest["detail"], 1, expected)
-        self.code.give(status(check))
+        self.code.store_at(self.rest["detail"], 0, found)
+        self.code.store_at(self.rest["detail"], 1, expected)
+        self.code.ret(status(check))
 
 
 def _open(module: Module, spec: FunctionSpec, part: str, rest: Mapping[str, Type]) -> Body:
@@ -79,16 +79,16 @@ class Handmade:
         body = _open(self.module, spec, "kernel", rest)
         kernel(body)
         if not body.code.builder.block.is_terminated:
-            body.code.give(status(0))
+            body.code.ret(status(0))
         body = _open(
             self.module, spec, "extents", {"extents": pointer, "count": i64, "detail": pointer, "context": pointer}
         )
         for i, extent in enumerate(sizes(body)):
-            body.code.put(body.rest["extents"], i, extent)
-        body.code.give(status(0))
+            body.code.store_at(body.rest["extents"], i, extent)
+        body.code.ret(status(0))
         if workspace is not None:
             code = Code(self.module, f"{spec.name}.workspace_bytes", i64, [i64] * len(spec.dims))
-            code.give(workspace(code))
+            code.ret(workspace(code))
 
     def library(self, name: str = "handmade", prefix: str = "", machine: Machine | None = None) -> Library:
         target = machine or Machine.host()
@@ -154,7 +154,7 @@ def _affine(h: Handmade) -> None:
             row = c.slot(f64, k.load("b"))
             with c.loop(p) as j:
                 row.set(b.fadd(row.get(), b.fmul(k.load("X", b.add(b.mul(i, p), j)), k.load("w", j))))
-            c.put(k.rest["workspace"], i, row.get())
+            c.store_at(k.rest["workspace"], i, row.get())
         with c.loop(n) as i:
             value = c.item(k.rest["workspace"], i, f64)
             k.store("y", value, i)
@@ -192,7 +192,7 @@ def _ramp(h: Handmade) -> None:
 
     def kernel(k: Body) -> None:
         with k.code.loop(k.extents["out"][0]) as i:
-            k.code.put(k.rest["workspace"], i, i)
+            k.code.store_at(k.rest["workspace"], i, i)
             k.store("out", k.code.item(k.rest["workspace"], i), i)
 
     def sizes(k: Body) -> list[Value]:

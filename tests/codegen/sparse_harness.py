@@ -112,11 +112,11 @@ def _copied(k: Body, target: str, keep: Value) -> None:
     c, b = k.code, k.code.builder
     with c.loop(keep) as q:
         k.store(f"{target}.data", b.fmul(k.load("A.data", q), constant(f64, 2.0)), q)
-        c.put(k.data[f"{target}.indices"], q, c.item(k.data["A.indices"], q, i32))
+        c.store_at(k.data[f"{target}.indices"], q, c.item(k.data["A.indices"], q, i32))
     with c.loop(k.extents["A.indptr"][0]) as i:
         place = c.item(k.data["A.indptr"], i, i32)
         last = b.trunc(keep, i32)
-        c.put(k.data[f"{target}.indptr"], i, b.select(c.less(place, last), place, last))
+        c.store_at(k.data[f"{target}.indptr"], i, b.select(c.less(place, last), place, last))
 
 
 def _sizes(k: Body, keep: Value) -> list[Value]:

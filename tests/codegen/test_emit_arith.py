@@ -18,7 +18,7 @@ from xdsl.ir import Block, Region
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.machine import Machine
 from aotensor.core import dtypes
-from aotensor.core.types import converted
+from aotensor.core.types import cast_array
 from aotensor.errors import InternalError
 from aotensor.ir.scalar_builder import Scalar, ScalarBuilder
 from aotensor.ir.types import element_type, index, memref_type
@@ -222,7 +222,7 @@ def test_casts_of_the_scalar_builder(source: str) -> None:
         result = np.zeros(len(x), target)
         Compiled(_cast_module(source, target)).f(x, result)
         with np.errstate(over="ignore"):
-            expected = _saturated(x, target) if is_float else converted(x, target)
+            expected = _saturated(x, target) if is_float else cast_array(x, target)
         if dtypes.is_half(target):  # nan of ml_dtypes does not equal itself there
             result, expected = result.astype("float32"), expected.astype("float32")
         np.testing.assert_array_equal(result, expected, err_msg=target)
@@ -251,7 +251,7 @@ def test_halves_are_rounded_once(dtype: str, features: str | None) -> None:
         ("float32", dtype): np.concatenate([*sides, np.array([np.nan, np.inf, -np.inf], "float32")]),
     }
     for (source, target), x in given.items():
-        result, expected = np.zeros(len(x), target), converted(x, target)
+        result, expected = np.zeros(len(x), target), cast_array(x, target)
         Compiled(_cast_module(source, target), machine=machine).f(x, result)
         is_nan, bits = np.isnan(expected.astype(float)), f"u{expected.itemsize}"
         np.testing.assert_array_equal(is_nan, np.isnan(result.astype(float)))
@@ -261,7 +261,7 @@ def test_halves_are_rounded_once(dtype: str, features: str | None) -> None:
 def _saturated(x: np.ndarray, target: str) -> np.ndarray:
     if dtypes.is_float(target) or target == "bool":
         with np.errstate(over="ignore"):
-            return converted(x, target)
+            return cast_array(x, target)
     info = np.iinfo(target)
     whole = [
         0 if np.isnan(v) else info.max if v == np.inf else info.min if v == -np.inf else int(v) for v in x.astype(float)

@@ -122,7 +122,7 @@ def test_undefined_symbols_are_refused(tmp_path: Path) -> None:
     from aotensor.codegen.llvm import function, i32
 
     code = Code(h.module, "user", i32, [], exported=True)
-    code.give(code.builder.call(function(h.module, "nowhere_to_be_found", i32, []), []))
+    code.ret(code.builder.call(function(h.module, "nowhere_to_be_found", i32, []), []))
     with pytest.raises(ToolError) as caught:
         h.library().shared()
     assert "nowhere_to_be_found" in caught.value.stderr

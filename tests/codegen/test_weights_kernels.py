@@ -53,7 +53,7 @@ def test_memory_is_accepted_by_its_digest(size: int, tmp_path: Path, rng: np.ran
     add_weights(Constants(module), manifest, 0)
     (part,) = digest_parts(manifest)
     codes = [machine.object_code(machine.optimise(x)) for x in (module, part.make(machine))]
-    own = OwnSymbols.of(manifest)
+    own = OwnSymbols.from_manifest(manifest)
     found = link(codes, triple=machine.triple, name="m.so", exported=[own.set_weights, own.weights])
     (tmp_path / "m.so").write_bytes(found.library)
     accept = ctypes.CDLL(str(tmp_path / "m.so"))[own.set_weights]

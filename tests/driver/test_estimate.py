@@ -92,14 +92,14 @@ def test_parts_of_chunks_are_not_taken_from_the_sum() -> None:
 
 
 def test_polynomials() -> None:
-    n, m = Polynomial.of("n"), Polynomial.of("m")
-    assert str(n * n * Polynomial.of(3) + m * n + Polynomial.of(2)) == "m*n + 3*n*n + 2"
+    n, m = Polynomial.from_value("n"), Polynomial.from_value("m")
+    assert str(n * n * Polynomial.from_value(3) + m * n + Polynomial.from_value(2)) == "m*n + 3*n*n + 2"
     assert str(n - n) == "0"
-    quotient = (n * m).over(m)
+    quotient = (n * m).divide(m)
     assert quotient is not None and str(quotient) == "n"
-    assert n.over(n + m) is None
+    assert n.divide(n + m) is None
     assert (n - n).number() == 0 and n.number() is None
-    block = Polynomial.of("#1")
+    block = Polynomial.from_value("#1")
     assert (n * block).has_unknowns() and str((n * block).without_unknowns()) == "n"
 
 

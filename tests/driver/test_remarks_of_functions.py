@@ -96,17 +96,17 @@ def test_functions_keep_theirs_apart() -> None:
 )
 def test_what_is_no_remark_is_refused(row: object) -> None:
     with pytest.raises(ValueError, match="a remark"):
-        Remark.of_row(row)
+        Remark.from_row(row)
 
 
 def test_rows_of_older_libraries_have_no_hint() -> None:
     row = ["fuse", "missed", "f", "text", "x", "a.py", 3, "", "", 1]
-    assert Remark.of_row(row) == Remark("fuse", "missed", "f", "text", "x", "a.py", 3)
+    assert Remark.from_row(row) == Remark("fuse", "missed", "f", "text", "x", "a.py", 3)
 
 
 def test_rows_come_back() -> None:
     for x in model().remarks():
-        assert Remark.of_row(json.loads(json.dumps(x.to_row()))) == x
+        assert Remark.from_row(json.loads(json.dumps(x.to_row()))) == x
         assert list(x.to_json()) == [
             "pass", "kind", "function", "message", "value", "file", "line", "bytes", "flops", "count",
             "hint",

@@ -126,7 +126,7 @@ def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
     ],
 )
 def test_what_a_unit_reaches(unit: str, tests: Sequence[str], search: Search) -> None:
-    found = search.of([Change("src/model.py", frozenset({unit}))])
+    found = search.tests_of([Change("src/model.py", frozenset({unit}))])
     assert sorted(search.reach.tests[k].partition("test_")[2].partition("test_")[2] for k in found.tests) == tests
     assert {search.reach.tests[k] for k in found.readers} == {"tests/test_b.py::test_three"}
 
@@ -134,7 +134,7 @@ def test_what_a_unit_reaches(unit: str, tests: Sequence[str], search: Search) ->
 def test_files_without_a_record_are_found_by_their_imports(search: Search) -> None:
     changes._texts()["tests/test_c.py"] = "from model import price\n"
     changes._texts()["tests/test_model.py"] = changes._texts()["tests/test_d.py"] = ""
-    assert search.of([Change("src/model.py", frozenset({"price"}))]).guessed == {
+    assert search.tests_of([Change("src/model.py", frozenset({"price"}))]).guessed == {
         "tests/test_c.py",
         "tests/test_model.py",
     }
@@ -142,7 +142,7 @@ def test_files_without_a_record_are_found_by_their_imports(search: Search) -> No
 
 @pytest.mark.parametrize(("is_moved", "n"), [(False, 1), (True, 2)])
 def test_what_a_page_reaches(is_moved: bool, n: int, search: Search) -> None:
-    assert len(search.of([Change("docs/page.md", is_moved=is_moved)]).readers) == n
+    assert len(search.tests_of([Change("docs/page.md", is_moved=is_moved)]).readers) == n
 
 
 def test_the_budget_takes_the_nearest_first(search: Search) -> None:

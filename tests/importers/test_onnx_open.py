@@ -15,7 +15,7 @@ from onnx_rows import ints, made, normal  # noqa: E402
 
 from aotensor.errors import AotensorError  # noqa: E402
 from aotensor.importers.onnx import NoCounterpart  # noqa: E402
-from aotensor.importers.onnx.functions import Fixed, function_of  # noqa: E402
+from aotensor.importers.onnx.functions import FixedExtents, function_of  # noqa: E402
 
 FLOAT = TensorProto.FLOAT
 
@@ -65,7 +65,7 @@ def test_other_sizes_of_open_axes_are_refused(scale: float, options: dict[str, A
 
 def test_an_open_batch_does_not_matter_to_linear_values() -> None:
     whole = resized(2.0, mode="linear")
-    f = function_of(whole, None, "resized", fixed=Fixed({"m": 3}, {}))
+    f = function_of(whole, None, "resized", fixed=FixedExtents({"m": 3}, {}))
     x = normal(2, 2, 3)
     np.testing.assert_allclose(f.reference(x)["y"], ReferenceEvaluator(whole).run(None, {"x": x})[0], 1e-5, 1e-6)
 
@@ -117,7 +117,7 @@ def test_declared_ranks_of_outputs_are_hints() -> None:
 @pytest.mark.parametrize("name", ["?", "-1"])
 def test_dims_without_a_name_may_differ(name: str) -> None:
     whole = model([helper.make_node("Neg", ["x"], ["y"])], {"x": (FLOAT, [name, name])})
-    f = function_of(whole, None, "f", fixed=Fixed({}, {"x": (2, 3)}))
+    f = function_of(whole, None, "f", fixed=FixedExtents({}, {"x": (2, 3)}))
     assert f.inputs[0].type.shape == (2, 3)
     assert function_of(whole, None, "f").inputs[0].type.shape == (None, None)
 

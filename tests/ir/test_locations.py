@@ -129,7 +129,7 @@ def test_a_node_without_a_line_has_no_location() -> None:
     y.site = None
     locations = Locations()
     build([Program("f", (("x", x),), (("y", y),))], locations=locations)
-    assert y.owner is not None and locations.of(y.owner) is UNKNOWN_LOC
+    assert y.owner is not None and locations.location_of(y.owner) is UNKNOWN_LOC
     assert locations.node(UNKNOWN_LOC) is None
     z = at.sin(x)
-    assert z.owner is not None and locations.node(locations.of(z.owner)) is z.owner
+    assert z.owner is not None and locations.node(locations.location_of(z.owner)) is z.owner

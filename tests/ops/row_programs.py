@@ -56,7 +56,7 @@ class CompiledRows:
     _broken: set[str] = field(default_factory=set)
 
     @staticmethod
-    def of(
+    def compile_all(
         tables: Mapping[str, Sequence[Case]],
         folder: Path,
         opt_level: int,
@@ -119,7 +119,7 @@ class _Parts:
     tangents: Sequence[Variable] = ()
 
     @staticmethod
-    def of(case: Case) -> _Parts:
+    def from_case(case: Case) -> _Parts:
         arrays = case.draw(np.random.default_rng(7))
         variables = case.variables(arrays)
         outputs = case.outputs(variables)
@@ -155,7 +155,7 @@ class _Parts:
 
 def row_program(case: Case) -> RowProgram:
     """The program of a row, with values for its inputs."""
-    parts = _Parts.of(case)
+    parts = _Parts.from_case(case)
     return parts.program(f"row_{_identifier(case.id)}", [*parts.values, *parts.pulled, *parts.pushed])
 
 
@@ -177,7 +177,7 @@ def half_program(case: Case, dtype: str) -> RowProgram:
 
 def combined_programs(case: Case) -> list[RowProgram]:
     """Outputs of a row that share loops and storage: values and all derivatives, and derivatives in pairs."""
-    parts = _Parts.of(case)
+    parts = _Parts.from_case(case)
     if not parts.wrt:
         return []
     pulled, pushed, curved = parts.pulled, parts.pushed, parts.curved()

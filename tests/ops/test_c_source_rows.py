@@ -33,4 +33,4 @@ def test_rows_have_the_bits_of_the_library(cases: Sequence[Case], tmp_path: Path
     library = Library(build.shared)
     for id, program in programs.items():
         name = program.function.name
-        assert CEntry.of(build, name, c_library).compare(library.functions[name], list(program.arrays)), id
+        assert CEntry.from_build(build, name, c_library).compare(library.functions[name], list(program.arrays)), id

@@ -15,7 +15,7 @@ from aotensor.graph.expansion import without_sparse
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import compute_all, evaluated, leaves, toposort
 from aotensor.ops.scan.op import Scan
-from aotensor.ops.shape.inference import Given, Inference
+from aotensor.ops.shape.inference import Inference, LeafFacts
 
 DECIDED_BY_VALUES: Final = {"nonzero", "union", "intersection", "sparse_product", "product_pattern", "other_format"}
 """Ops whose results have as many entries as values say; so do loops that may stop early."""
@@ -43,7 +43,9 @@ def check(values: dict[Variable, Array], outputs: list[Variable], id: str) -> No
         compute_all(outputs, known, evaluated)
     except GraphError:
         return  # a row about an error
-    inference = Inference({x: Given.known(a) if is_discrete(x.dtype) else Given(a.shape) for x, a in values.items()})
+    inference = Inference(
+        {x: LeafFacts.known(a) if is_discrete(x.dtype) else LeafFacts(a.shape) for x, a in values.items()}
+    )
     inference.run(outputs)
     open_ones: set[Variable] = set()
     for node in toposort(outputs, stop=values):
@@ -53,6 +55,6 @@ def check(values: dict[Variable, Array], outputs: list[Variable], id: str) -> No
         for x in node.outputs:
             if x not in known:
                 continue  # on a side that was not taken
-            shape, real = inference.of(x), np.shape(known[x])
+            shape, real = inference.extents_of(x), np.shape(known[x])
             assert all(n in (None, m) for n, m in zip(shape, real, strict=True)), (id, x, shape, real)
             assert None not in shape or is_open, (id, x, shape)

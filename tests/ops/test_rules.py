@@ -34,7 +34,7 @@ STEERED = {
 def compiled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CompiledRows:
     """The rows that this run compiles; with `-k` these are few, and one library is quickly made."""
     wanted = _wanted(request, test_compiled_is_reference)
-    return CompiledRows.of(wanted, tmp_path_factory.mktemp("rows"), _opt_level(request))
+    return CompiledRows.compile_all(wanted, tmp_path_factory.mktemp("rows"), _opt_level(request))
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def combined(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     """The rows that this run compiles in combinations of outputs."""
     wanted = _wanted(request, test_outputs_are_right_together)
     folder = tmp_path_factory.mktemp("combined")
-    return CompiledRows.of(wanted, folder, _opt_level(request), combined_programs, rows=8)
+    return CompiledRows.compile_all(wanted, folder, _opt_level(request), combined_programs, rows=8)
 
 
 def _opt_level(request: pytest.FixtureRequest) -> int:
@@ -75,7 +75,7 @@ def halved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     folder = tmp_path_factory.mktemp(request.param)
     wanted = _wanted(request, test_halves_are_those_of_the_reference)
     rows = {"half": [case for table in wanted.values() for case in table]}
-    return CompiledRows.of(rows, folder, 0, lambda case: [half_program(case, request.param)])
+    return CompiledRows.compile_all(rows, folder, 0, lambda case: [half_program(case, request.param)])
 
 
 @pytest.mark.shows("tensor/0-halves", "tensor/0-half-rounding")
@@ -96,7 +96,7 @@ def fixed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """Rows with all extents in their types."""
     wanted = _wanted(request, test_rows_of_known_extents_are_the_reference)
     folder = tmp_path_factory.mktemp("fixed")
-    return CompiledRows.of(wanted, folder, 0, lambda case: [row_program(case.of_known_extents())], rows=12)
+    return CompiledRows.compile_all(wanted, folder, 0, lambda case: [row_program(case.of_known_extents())], rows=12)
 
 
 @over(case for case in CASES if case.compiles)

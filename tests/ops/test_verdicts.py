@@ -10,7 +10,7 @@ from tables import DIFFERENTIABLE, over
 from aotensor.core.dtypes import is_float
 from aotensor.core.types import Array
 from aotensor.graph.walk import evaluate_all
-from aotensor.verification.derivatives.culprit import purposeful
+from aotensor.verification.derivatives.culprit import intended_change
 from aotensor.verification.derivatives.measure import Point, findings_at
 from aotensor.verification.derivatives.program import Derivatives, Reference
 from aotensor.verification.derivatives.verdict import Finding, Verdict, concluded
@@ -41,7 +41,7 @@ def _findings(case: Case, rng: np.random.Generator) -> list[Finding]:
     reference = Reference(derivatives)
     point = Point.at(reference, dict(zip(variables, arrays, strict=True)), values, 3)
     changed = {
-        pair for pair in derivatives.pulled if purposeful(derivatives.outputs[pair[0]], wrt[pair[1]]) is not None
+        pair for pair in derivatives.pulled if intended_change(derivatives.outputs[pair[0]], wrt[pair[1]]) is not None
     }
     return [x for x in findings_at(point, reference, reference) if (x.output, x.input) not in changed]
 

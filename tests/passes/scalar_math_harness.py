@@ -78,7 +78,7 @@ class Library:
 @cache
 def library(cpu: str) -> Library:
     """All functions that exist in both dtypes and are inlined, compiled once."""
-    plain = (name for name, x in FUNCTIONS.items() if x.dtypes == DTYPES and not x.is_apart)
+    plain = (name for name, x in FUNCTIONS.items() if x.dtypes == DTYPES and not x.is_called)
     return Library(list(plain), cpu)
 
 

@@ -22,7 +22,7 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.api.remarks import Remarks
 from aotensor.codegen.machine import Machine
-from aotensor.codegen.targets.facts import passes_left_out
+from aotensor.codegen.targets.machine_properties import passes_left_out
 from aotensor.driver.cache import _key
 from aotensor.driver.prepare import GRAPH_RECIPE
 from aotensor.driver.recipe import Options, lower

@@ -13,7 +13,7 @@ from aotensor.core.types import Array
 from aotensor.ops.random.array_builder import ArrayBuilder
 from aotensor.ops.random.draw import Draw
 from aotensor.ops.random.noise import Noise
-from aotensor.ops.random.philox import Philox, block, whole
+from aotensor.ops.random.philox import Philox, block, join_words
 from aotensor.ops.random.samplers import integers
 
 # counter, key, block: tests/kat_vectors of Random123, "philox4x32 10"
@@ -159,7 +159,7 @@ def test_whole_numbers_are_scaled_bits_where_nothing_is_rejected() -> None:
     builder = ArrayBuilder()
     elements = np.arange(20, dtype=np.uint64)
     position = (np.uint64(7), np.uint64(1), elements)
-    bits = whole(builder, *block(builder, position, np.uint64(0))[:2]).tolist()  # type: ignore[arg-type]
+    bits = join_words(builder, *block(builder, position, np.uint64(0))[:2]).tolist()  # type: ignore[arg-type]
     for span in (1, 3, 10**6 + 3, 2**32 + 1, 2**63 - 25):
         threshold = np.uint64(2**64 % span)
         found = integers(builder, position, np.uint64(span), threshold).tolist()  # type: ignore[arg-type]

@@ -35,7 +35,10 @@ ROWS = pytest.mark.parametrize("row", TABLE, ids=lambda row: row.id)
 def structures(row: Row, entries: list[tuple[int, int]], format: str) -> list[Structure]:
     """Of the first matrix, and of those among the further operands."""
     others = [x for x in row.others if isinstance(x, list)]
-    return [Structure.of(format, entries, (3, 4)), *(Structure.of(format, x, row.other_shape) for x in others)]
+    return [
+        Structure.from_entries(format, entries, (3, 4)),
+        *(Structure.from_entries(format, x, row.other_shape) for x in others),
+    ]
 
 
 def program(row: Row, found: Sequence[Structure], is_known: bool) -> Program:

@@ -14,7 +14,7 @@ import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.errors import AotensorError
 from aotensor.graph.sparse_type import SparseTensorType
-from aotensor.sparse.checks import LARGEST, counted
+from aotensor.sparse.checks import LARGEST, check_countable
 
 WIDE = 2**30 + 5
 HUGE = 2**33
@@ -111,11 +111,11 @@ def test_values_that_do_not_fit_a_type() -> None:
 def test_counts() -> None:
     """Numbers of entries that no memory here could hold, as scalars."""
     n = at.lscalar("n")
-    f = aot.function([n], counted(n + 0, n, "int32", "this has {found} entries"))
+    f = aot.function([n], check_countable(n + 0, n, "int32", "this has {found} entries"))
     for call in (f, f.reference):
         assert call(LARGEST) == LARGEST
         with pytest.raises(AotensorError, match="this has 2147483648 entries, more than int32 indices can count"):
             call(LARGEST + 1)
-    assert counted(n, n, "int64", "") is n
+    assert check_countable(n, n, "int64", "") is n
     with pytest.raises(AotensorError, match="2147483648 entries"):
-        counted(n, LARGEST + 1, "int32", "{found} entries")
+        check_countable(n, LARGEST + 1, "int32", "{found} entries")

@@ -39,7 +39,7 @@ class Structure:
     shape: tuple[int, int]
 
     @staticmethod
-    def of(format: str, entries: list[tuple[int, int]], shape: tuple[int, int]) -> Structure:
+    def from_entries(format: str, entries: list[tuple[int, int]], shape: tuple[int, int]) -> Structure:
         """The compressed form; entries of one slice keep their order."""
         axis = 0 if format == "csr" else 1
         places = tuple(sorted(entries, key=lambda place: place[axis]))

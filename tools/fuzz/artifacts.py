@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tools.fuzz.campaign import Campaign
-from tools.fuzz.child import Child, Death
+from tools.fuzz.child import Child, ChildEnd
 from tools.fuzz.compare import Finding
 
 BATCH: Final = 100
@@ -33,7 +33,7 @@ def run(campaign: Campaign) -> None:
 
 def _findings(child: Child, seeds: list[int], work: Path) -> list[Finding]:
     answer = child.ask({"seeds": seeds, "folder": str(work)}, SECONDS)
-    if isinstance(answer, Death):
+    if isinstance(answer, ChildEnd):
         if len(seeds) > 1:
             half = len(seeds) // 2
             return _findings(child, seeds[:half], work) + _findings(child, seeds[half:], work)

@@ -22,7 +22,7 @@ POISONED: Final = {"AOTENSOR_POISON": "1", "MALLOC_PERTURB_": "128"}
 
 
 @dataclass(frozen=True)
-class Death:
+class ChildEnd:
     """How a child ended before it answered.   how: a signal's name, an exit code, or "hang"; said: its last words"""
 
     how: str
@@ -39,7 +39,7 @@ class Child:
         self._process: subprocess.Popen[str] | None = None
         self._asked = 0
 
-    def ask(self, request: Any, seconds: float) -> Any | Death:
+    def ask(self, request: Any, seconds: float) -> Any | ChildEnd:
         """The answer to a request, or how the process died of it."""
         if self._asked >= self.most:
             self.close()
@@ -52,13 +52,13 @@ class Child:
             process.stdin.write(json.dumps(request) + "\n")
             process.stdin.flush()
         except BrokenPipeError:
-            return self._buried("")
+            return self._reap("")
         ready, _, _ = select.select([process.stdout], [], [], seconds)
         if not ready:
             process.kill()
-            return self._buried("hang")
+            return self._reap("hang")
         line = process.stdout.readline()
-        return json.loads(line) if line.endswith("\n") else self._buried("")
+        return json.loads(line) if line.endswith("\n") else self._reap("")
 
     def close(self) -> None:
         """End the process, if there is one."""
@@ -74,12 +74,12 @@ class Child:
             stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT, bufsize=1, env={**os.environ, **POISONED},
         )  # fmt: skip
 
-    def _buried(self, how: str) -> Death:
+    def _reap(self, how: str) -> ChildEnd:
         assert self._process is not None
         _, said = self._process.communicate()
         code = self._process.returncode
         self._process = None
-        return Death(how or (signal.Signals(-code).name if code < 0 else f"exit {code}"), said[-2000:])
+        return ChildEnd(how or (signal.Signals(-code).name if code < 0 else f"exit {code}"), said[-2000:])
 
 
 def serve(answer: Callable[[Any], Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 from tools.fuzz.campaign import Campaign
-from tools.fuzz.child import Child, Death
+from tools.fuzz.child import Child, ChildEnd
 from tools.fuzz.compare import Finding
 from tools.fuzz.draft import drawn
 from tools.fuzz.program import Options, Program, to_json
@@ -45,7 +45,7 @@ def run(campaign: Campaign, is_shrinking: bool = True) -> None:
 def _findings(child: Child, seeds: list[int], options: Options) -> list[Finding]:
     """The findings of a batch, one per kind and seed; programs run alone if the batch ends the process."""
     answer = child.ask({"seeds": seeds, "options": asdict(options)}, SECONDS)
-    if isinstance(answer, Death):
+    if isinstance(answer, ChildEnd):
         if len(seeds) > 1:
             return [x for seed in seeds for x in _findings(child, [seed], options)]
         return [Finding(seeds[0], answer.how, answer.said)]
@@ -76,6 +76,6 @@ def _report(child: Child, finding: Finding, options: Options, is_shrinking: bool
 
 def _alone(child: Child, program: Program) -> list[Finding]:
     answer: Any = child.ask({"programs": [to_json(program)]}, SECONDS)
-    if isinstance(answer, Death):
+    if isinstance(answer, ChildEnd):
         return [Finding(program.seed, answer.how, answer.said)]
     return [Finding(**x) for x in answer]

@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import Any, Final
 
 from tools.fuzz.campaign import Campaign
-from tools.fuzz.child import Child, Death
+from tools.fuzz.child import Child, ChildEnd
 from tools.fuzz.compare import Finding
 from tools.fuzz.draft import drawn_small
 from tools.fuzz.graphs import BATCH, WORKER
@@ -68,7 +68,7 @@ def _findings(child: Child, programs: Sequence[Program], levels: Sequence[Option
     """The findings of a batch, the first per program and kind; programs run alone if the batch ends the process."""
     request = {"levels": [asdict(x) for x in levels], "programs": [to_json(x) for x in programs]}
     answer: Any = child.ask(request, SECONDS)
-    if isinstance(answer, Death):
+    if isinstance(answer, ChildEnd):
         if len(programs) > 1:
             return [x for one in programs for x in _findings(child, [one], levels)]
         return [Finding(programs[0].seed, answer.how, answer.said)]

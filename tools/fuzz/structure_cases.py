@@ -203,9 +203,9 @@ def _faulty(rng: np.random.Generator, A: Structure) -> Structure:
     """A matrix with a changed number, or without an array; arrays have the lengths that the struct announces."""
     kind = int(rng.integers(8))
     if kind <= 1 and A.indices is not None and len(A.indices):
-        return replace(A, indices=_edited(rng, A.indices, A.minor))
+        return replace(A, indices=_change_numbers(rng, A.indices, A.minor))
     if kind <= 4 and A.indptr is not None:
-        return replace(A, indptr=_edited(rng, A.indptr, A.nnz))
+        return replace(A, indptr=_change_numbers(rng, A.indptr, A.nnz))
     if kind == 5:
         nnz = A.nnz + int(rng.choice([-3, -2, -1, 1, 2, 3]))
         return replace(A, nnz=nnz, data=_resized(A.data, nnz), indices=_resized(A.indices, nnz))
@@ -228,7 +228,7 @@ def _resized(x: Array | None, nnz: int) -> Array | None:
     return x if x is None else np.resize(x, max(nnz, 0)) if len(x) else np.zeros(max(nnz, 0), x.dtype)
 
 
-def _edited(rng: np.random.Generator, x: Array, edge: int) -> Array:
+def _change_numbers(rng: np.random.Generator, x: Array, edge: int) -> Array:
     """Change the number at one position or at all: to a neighbour, to a limit, or to any number."""
     limits = np.iinfo(x.dtype)
     copy = x.copy()

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from tools.fuzz.asan_library import write_sanitized
 from tools.fuzz.campaign import Campaign
 from tools.fuzz.compare import Finding
 from tools.fuzz.oracle import Array
-from tools.fuzz.sanitized import write_sanitized
 from tools.fuzz.structure_cases import Case, drawn, encoded, expected
 from tools.fuzz.structure_functions import FORMATS, functions, is_transposed
 
@@ -69,7 +69,7 @@ def findings(program: Path, cases: list[Case]) -> list[Finding]:
     for case in cases:
         if reader.is_at_end:
             break
-        wrong = _judged(case, reader)
+        wrong = _judge(case, reader)
         found += [Finding(case.seed, "structure", f"{wrong}\n{case}")] if wrong else []
         number += 1
     if code == 0 and number == len(cases):
@@ -99,7 +99,7 @@ class _Reader:
         return found
 
 
-def _judged(case: Case, reader: _Reader) -> str:
+def _judge(case: Case, reader: _Reader) -> str:
     """Read and check the answer for one case: the fault, or ""."""
     status = reader.number()
     message = reader.array(reader.number(), "uint8").tobytes().decode(errors="replace")

@@ -10,7 +10,7 @@ from aotensor_cli.bindings.fortran import fortran_files
 from aotensor_cli.bindings.julia import julia_files
 from aotensor_cli.bindings.matlab import matlab_files
 from aotensor_cli.options import Refusal, similar
-from aotensor_cli.packaging.libraries import Shipped
+from aotensor_cli.packaging.libraries import PackagedLibrary
 from aotensor_runtime.manifest import Manifest
 
 _LANGUAGES: Final[Mapping[str, Callable[[Manifest, str], dict[str, str]]]] = {
@@ -31,7 +31,7 @@ def read_languages(text: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def binding_files(languages: Sequence[str], libraries: Sequence[Shipped]) -> dict[str, bytes]:
+def binding_files(languages: Sequence[str], libraries: Sequence[PackagedLibrary]) -> dict[str, bytes]:
     """File name → content of all files of the bindings.
 
     Raises: Refusal for what a language cannot express, and for two files of one name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from aotensor_cli.commands.declaration import declare
-from aotensor_cli.commands.moment import Moment
+from aotensor_cli.commands.stage_option import Moment
 from aotensor_cli.options import FiniteRange, debug_option, extent_options, pass_options
 from aotensor_cli.reading.completion import complete_subject, completes, functions_of_subject
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from aotensor_cli.commands.declaration import declare
-from aotensor_cli.commands.moment import Moment
 from aotensor_cli.commands.names import STAGES
+from aotensor_cli.commands.stage_option import Moment
 from aotensor_cli.options import debug_option, extent_options, json_option, nest_options, pass_options
 from aotensor_cli.page.options import DRAWN, EXPORTED, EXPORTS, MEMORY, page_options
 from aotensor_cli.reading.completion import complete_subject, completes, functions_of_subject, passes

@@ -19,8 +19,8 @@ from aotensor.api.cost.inputs import dims_of, dims_text, make_inputs, whole_numb
 from aotensor.api.cost.turns import in_turns
 from aotensor.api.cost.work import flops_of, parts_of
 from aotensor.sampling.agreement import absolute_tolerance, conditioned_tolerance
-from aotensor.sampling.pairs import paired
-from aotensor.sampling.rounding import nudged
+from aotensor.sampling.pairs import to_pairs
+from aotensor.sampling.rounding import perturb_by_ulp
 from aotensor_cli.comparing.distance import Distance, distance
 from aotensor_runtime import Library, LibraryFunction
 from aotensor_runtime.errors import AotensorError, ArgumentValueError
@@ -49,8 +49,10 @@ def steps(libraries: tuple[Library, Library], names: tuple[str, str], task: Mapp
             both = bound[0] if bound[0] == bound[1] else None
             yield from _values("seeded", dims, {}, None if both else _refusals(bound), both)
             continue
-        nearby = _bound(old, {name: nudged(x, np.random.default_rng(1)) for name, x in inputs.items()}, task["threads"])
-        yield from _values("seeded", dims, _outputs_apart(bound, nearby, task["rtol"]), None, None)
+        nearby = _bound(
+            old, {name: perturb_by_ulp(x, np.random.default_rng(1)) for name, x in inputs.items()}, task["threads"]
+        )
+        yield from _values("seeded", dims, _output_distances(bound, nearby, task["rtol"]), None, None)
         yield {"kind": "work", "dims": dims, "rows": [_work(f, dims, inputs) for f in (old, new)]}
         if task["seconds"]:
             yield {"begin": f"timing on inputs of {_text(dims)}"}
@@ -86,7 +88,7 @@ def _replayed(
     allowed = dict(zip([x.name for x in owner.spec.produced], vector.tolerances, strict=True))
     common = {name: x for name, x in found[0].items() if name in found[1]}
     if rtol is not None:
-        allowed = {name: absolute_tolerance(paired(x), rtol) for name, x in common.items()}
+        allowed = {name: absolute_tolerance(to_pairs(x), rtol) for name, x in common.items()}
     return {name: distance(x, found[1][name], allowed[name]) for name, x in common.items()}, None
 
 
@@ -110,7 +112,7 @@ def _bound(f: LibraryFunction, inputs: Mapping[str, Any], threads: int | None) -
     return call
 
 
-def _outputs_apart(bound: list[Any], nearby: Any, rtol: float | None) -> dict[str, Distance]:
+def _output_distances(bound: list[Any], nearby: Any, rtol: float | None) -> dict[str, Distance]:
     """The distance of each output that both functions have. A sparse one differs as a whole where its pattern does.
 
     Allowed is what verify allows, wider where one ulp on the inputs moves the old values far, or what `rtol` says.
@@ -120,10 +122,10 @@ def _outputs_apart(bound: list[Any], nearby: Any, rtol: float | None) -> dict[st
         if name not in bound[1].outputs:
             continue
         a, b = parts_of(x), parts_of(bound[1].outputs[name])
-        values = paired(np.asarray(a[0]))
+        values = to_pairs(np.asarray(a[0]))
         allowed = absolute_tolerance(values, rtol)
         if rtol is None and not isinstance(nearby, str):
-            allowed = conditioned_tolerance(values, paired(np.asarray(parts_of(nearby.outputs[name])[0])))
+            allowed = conditioned_tolerance(values, to_pairs(np.asarray(parts_of(nearby.outputs[name])[0])))
         rows[name] = distance(a[0], b[0], allowed)
         if len(a) != len(b) or not all(map(np.array_equal, a[1:], b[1:])):
             rows[name] = Distance(values.size, values.size, None, None, "another sparsity pattern")

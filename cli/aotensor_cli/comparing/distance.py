@@ -9,7 +9,7 @@ import numpy as np
 
 from aotensor.core.dtypes import kind_of
 from aotensor.sampling.agreement import absolute_tolerance, disagreement
-from aotensor.sampling.pairs import paired
+from aotensor.sampling.pairs import to_pairs
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def distance(old: Any, new: Any, allowed: float) -> Distance:
 
     allowed: the largest difference of two elements
     """
-    x, y = paired(np.asarray(old)), paired(np.asarray(new))
+    x, y = to_pairs(np.asarray(old)), to_pairs(np.asarray(new))
     problem = disagreement(y, x, allowed)
     if x.dtype != y.dtype or x.shape != y.shape:
         return Distance(max(x.size, y.size), max(x.size, y.size), None, None, problem)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from aotensor.verification.child import ending
-from aotensor_cli.comparing.facts import Pair
+from aotensor_cli.comparing.manifests import Pair
 from aotensor_cli.comparing.sides import Side
 from aotensor_cli.options import Refusal
 from aotensor_runtime.errors import LibraryError
@@ -41,7 +41,7 @@ class Task:
 
 
 @dataclass
-class Found:
+class Measurements:
     """The measurements of one function.   values, work, times: rows of the child. failure: how that ended, if early"""
 
     values: list[dict[str, Any]] = field(default_factory=list)
@@ -83,12 +83,12 @@ def obstacle(side: Side) -> str | None:
     return None
 
 
-def measured(old: Side, new: Side, pairs: Sequence[Pair], task: Task) -> dict[str, Found]:
+def measured(old: Side, new: Side, pairs: Sequence[Pair], task: Task) -> dict[str, Measurements]:
     """Name of the old function → its measurements.
 
     Raises: Refusal for sizes that the functions do not have
     """
-    found: dict[str, Found] = {}
+    found: dict[str, Measurements] = {}
     rest = [pair for pair in pairs if pair.obstacle is None]
     with tempfile.TemporaryDirectory(prefix="aotensor-diff-") as name:
         folder = Path(name)
@@ -101,11 +101,11 @@ def measured(old: Side, new: Side, pairs: Sequence[Pair], task: Task) -> dict[st
             done, ended_in = _child(folder, [x for x, _ in names], found, task)
             rest = rest[done:]
             if ended_in is not None:
-                found.setdefault(names[done - 1][0], Found()).failure = ended_in
+                found.setdefault(names[done - 1][0], Measurements()).failure = ended_in
     return found
 
 
-def _child(folder: Path, names: Sequence[str], found: dict[str, Found], task: Task) -> tuple[int, str | None]:
+def _child(folder: Path, names: Sequence[str], found: dict[str, Measurements], task: Task) -> tuple[int, str | None]:
     """Run the child process; return the number of functions that it finished, and how it ended if it crashed."""
     command = [sys.executable, *_CHILD, str(folder)]
     patience = (_PATIENCE + 20 * task.seconds) * len(names) * len(task.sizes)
@@ -129,7 +129,7 @@ def _child(folder: Path, names: Sequence[str], found: dict[str, Found], task: Ta
             raise Refusal(*row["refusal"])
         else:
             kind = {"values": "values", "work": "work", "time": "times"}[row.pop("kind")]
-            getattr(found.setdefault(names[at], Found()), kind).append(row)
+            getattr(found.setdefault(names[at], Measurements()), kind).append(row)
     if not how:
         return len(names), None
     last = (said.decode(errors="replace").strip().splitlines() or [""])[-1]

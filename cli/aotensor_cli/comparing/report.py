@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from aotensor.api.cost.inputs import dims_text
 from aotensor.graph.passes.remarks import Remark
-from aotensor_cli.comparing.facts import Fact, Pair
-from aotensor_cli.comparing.measure import Found
+from aotensor_cli.comparing.manifests import Fact, Pair
+from aotensor_cli.comparing.measure import Measurements
 from aotensor_cli.comparing.sides import Side
 from aotensor_cli.terminal.render import show, show_table, time_text
 from aotensor_runtime.notebook.html import clipped
@@ -32,7 +32,7 @@ class Comparison:
     new: Side
     facts: list[Fact]
     pairs: list[Pair]
-    found: dict[str, Found]
+    found: dict[str, Measurements]
     notes: list[str] = field(default_factory=list)
     slow: list[str] = field(default_factory=list)
 
@@ -71,7 +71,7 @@ class Comparison:
             "library": [fact.to_json() for fact in self.facts],
             "only_old": self.only[0],
             "only_new": self.only[1],
-            "functions": [_pair_json(pair, self.found.get(pair.old.name, Found())) for pair in self.pairs],
+            "functions": [_pair_json(pair, self.found.get(pair.old.name, Measurements())) for pair in self.pairs],
         }
 
     def show(self) -> None:
@@ -86,7 +86,7 @@ class Comparison:
             if names:
                 show(f"\nonly the {which} one has {', '.join(names)}")
         for pair in self.pairs:
-            _show_pair(pair, self.found.get(pair.old.name, Found()))
+            _show_pair(pair, self.found.get(pair.old.name, Measurements()))
         for note in self.notes:
             show(f"\nnote: {note}")
         show(f"\n{self.summary}")
@@ -100,7 +100,7 @@ class Comparison:
         return "; ".join(said)
 
 
-def _pair_json(pair: Pair, found: Found) -> dict[str, Any]:
+def _pair_json(pair: Pair, found: Measurements) -> dict[str, Any]:
     gone, new = pair.decisions or ([], [])
     return {
         "name": pair.old.name,
@@ -123,7 +123,7 @@ def _row(fact: Fact) -> tuple[str, str, str]:
     return fact.what, old, new if fact.change is None else f"{new} ({100 * fact.change:+.1f} %)"
 
 
-def _show_pair(pair: Pair, found: Found) -> None:
+def _show_pair(pair: Pair, found: Measurements) -> None:
     is_same = pair.is_same_signature
     show(f"\n{pair.name}: {'the same signature' if is_same else 'the signature differs'}")
     changed = [fact for fact in pair.facts if not fact.is_same and (fact.what != "signature" or not is_same)]
@@ -144,7 +144,7 @@ def _show_pair(pair: Pair, found: Found) -> None:
         _show_decisions(*pair.decisions)
 
 
-def _work_rows(found: Found) -> list[tuple[str, str, str]]:
+def _work_rows(found: Measurements) -> list[tuple[str, str, str]]:
     """Rows of operation counts and workspace bytes that differ at the sizes of the calls."""
     rows = []
     for x in found.work:
@@ -160,7 +160,7 @@ def _at(row: dict[str, Any]) -> str:
     return dims_text(row["dims"]) or "known sizes"
 
 
-def _value_rows(found: Found) -> list[tuple[str, ...]]:
+def _value_rows(found: Measurements) -> list[tuple[str, ...]]:
     """A row for each output; the test vectors of one library are summarised in one row."""
     rows: list[tuple[str, ...]] = []
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}

@@ -11,7 +11,7 @@ from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
 from aotensor.graph.passes.remarks import Remark
 from aotensor_cli.model import load_model
-from aotensor_cli.options import Refusal, similar, what_there_is
+from aotensor_cli.options import Refusal, known_names_hint, similar
 from aotensor_cli.reading.derivatives import with_gradients, with_hessian_products
 from aotensor_cli.reading.describe import Description, describe
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
@@ -56,14 +56,14 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Derived:
+class DerivativeInputs:
     """The names of inputs that `--grad` and `--hvp` were given."""
 
     grad: Sequence[str] = ()
     hvp: Sequence[str] = ()
 
 
-def read_sides(old: str, new: str, derived: Derived) -> tuple[Side, Side]:
+def read_sides(old: str, new: str, derived: DerivativeInputs) -> tuple[Side, Side]:
     """Read both sides. A model that is compared with a library is compiled for the same CPU, with the same --fp.
 
     Raises: Refusal, LibraryError for files that are neither
@@ -85,7 +85,7 @@ def _read(text: str) -> Side:
         return _side(text, path, name, read_library(path))
 
 
-def _compiled(text: str, like: Manifest | None, derived: Derived) -> Side:
+def _compiled(text: str, like: Manifest | None, derived: DerivativeInputs) -> Side:
     path, name = split_name(text)
     functions = list(load_model(text).functions)
     more = with_gradients(functions, derived.grad) if derived.grad else []
@@ -106,7 +106,7 @@ def _side(text: str, path: Path, name: str | None, data: bytes) -> Side:
     description = describe(data)
     names = [spec.name for spec in description.manifest.functions]
     if name is not None and name not in names:
-        raise Refusal(f"{path}: there is no function {name}", similar(name, names) or what_there_is(names))
+        raise Refusal(f"{path}: there is no function {name}", similar(name, names) or known_names_hint(names))
     remarks: list[Remark] = []
     with suppress(LibraryError):  # a damaged section is among the damages of the description
         remarks = recorded_remarks(description.container)

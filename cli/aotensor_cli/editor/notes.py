@@ -116,7 +116,7 @@ def message_of(problem: Problem, path: str) -> str:
     return "\n".join([title, *problem.lines, *hint])
 
 
-def moved(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
+def map_lines(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
     """Line of the compiled text → the same line in the current text, both from 1; deleted lines are left out."""
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:

@@ -15,7 +15,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
-from aotensor_cli.editor.notes import hover_of, message_of, moved, words_of
+from aotensor_cli.editor.notes import hover_of, map_lines, message_of, words_of
 from aotensor_cli.exploring.child import Problem, compiled, end_all
 from aotensor_cli.exploring.session import Document, Place, excerpt
 from aotensor_cli.options import NO_FUNCTION
@@ -155,7 +155,7 @@ class Server:
         for model in self.models.values():
             if model.document is not None and path is not None and path in model.sources:
                 now = [x.rstrip("\r\n") for x in self.protocol.workspace.get_text_document(uri).lines]
-                yield model.document, Path(path).name, moved(model.sources[path], now)
+                yield model.document, Path(path).name, map_lines(model.sources[path], now)
 
     def _at(self, uri: str, row: int) -> Iterator[tuple[Document, Place]]:
         """The documents and places of a row, counted from 0, at the time of compilation."""

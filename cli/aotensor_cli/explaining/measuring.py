@@ -21,7 +21,7 @@ from aotensor_runtime import Library
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredChange:
     """A function with a change.   what: the change. ratio: its time over that of the function as it is"""
 
     what: str
@@ -31,19 +31,23 @@ class Measured:
         return {"what": self.what, **self.ratio.to_json()}
 
 
-def without_passes(f: Function, remarks: Sequence[Remark], sizes: Mapping[str, int], seconds: float) -> list[Measured]:
+def without_passes(
+    f: Function, remarks: Sequence[Remark], sizes: Mapping[str, int], seconds: float
+) -> list[MeasuredChange]:
     """Measure the function without each optimisation that changed the lines of the remarks."""
     done = dict.fromkeys(x.pass_name for x in remarks if x.kind == "applied" and x.pass_name in OPTIMISATIONS)
     changes = {f"without {name}": Options(pipeline=pipeline_without(f, (name,))) for name in done}
     return _measured(f, changes, sizes, seconds)
 
 
-def with_directive(f: Function, directive: Directive, sizes: Mapping[str, int], seconds: float) -> list[Measured]:
+def with_directive(f: Function, directive: Directive, sizes: Mapping[str, int], seconds: float) -> list[MeasuredChange]:
     """Measure the function with two loops fused by a directive."""
     return _measured(f, {f"with {directive}": directive.options(f)}, sizes, seconds)
 
 
-def _measured(f: Function, changes: Mapping[str, Options], sizes: Mapping[str, int], seconds: float) -> list[Measured]:
+def _measured(
+    f: Function, changes: Mapping[str, Options], sizes: Mapping[str, int], seconds: float
+) -> list[MeasuredChange]:
     if not changes:
         return []
     usual = _library(f, Options())
@@ -55,7 +59,7 @@ def _measured(f: Function, changes: Mapping[str, Options], sizes: Mapping[str, i
         inputs = make_inputs(usual.functions[f.name], dims, 0)
         binders = [partial(x.functions[f.name].bind, **inputs, num_threads=1) for x in (usual, other)]
         with progress(f"timing {f.name} {what}"):
-            found.append(Measured(what, in_turns(binders[0], binders[1], seconds)))
+            found.append(MeasuredChange(what, in_turns(binders[0], binders[1], seconds)))
     return found
 
 

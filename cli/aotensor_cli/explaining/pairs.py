@@ -41,12 +41,12 @@ class Directive:
 
     def options(self, f: Function) -> Options:
         """Compile options that apply the directive.   Raises: ScheduleError if it is not right"""
-        g = _under(f, self.disabled)
+        g = _disable_passes(f, self.disabled)
         return Options(schedule=Schedule(g).fuse(self.first, self.second).written(), pipeline=g.pipeline)
 
 
 @dataclass(frozen=True)
-class Together:
+class LoopSharing:
     """Why two lines do or do not share a loop in one function.
 
     shared: the innermost loop that both have statements in, behind those around it; empty for none. apart: the first
@@ -83,10 +83,10 @@ class Together:
         }
 
 
-def together(f: Function, outline: Outline, lines: tuple[Line, Line], decisions: Sequence[Remark]) -> Together:
+def together(f: Function, outline: Outline, lines: tuple[Line, Line], decisions: Sequence[Remark]) -> LoopSharing:
     """Explain whether two lines share a loop, and try a directive that fuses them.   decisions: one for each"""
     own = [x for x in decisions if x.function == f.name]
-    answer = Together(f.name, lines, relation(f, *lines), _ranked(own, [lines[0]], [lines[1]]))
+    answer = LoopSharing(f.name, lines, relation(f, *lines), _ranked(own, [lines[0]], [lines[1]]))
     found = [list(uses(outline.nodes, line)) for line in lines]
     meeting = _nearest(*found)
     if meeting is None:
@@ -108,7 +108,7 @@ def together(f: Function, outline: Outline, lines: tuple[Line, Line], decisions:
 
 
 @dataclass(frozen=True)
-class _Meeting:
+class _ClosestPair:
     """The pair of statements of two lines with the most loops in common.
 
     around: the loops that both are in. left, right: the next loops or statements
@@ -119,7 +119,7 @@ class _Meeting:
     right: Node | None
 
 
-def _nearest(first: Sequence[Use], second: Sequence[Use]) -> _Meeting | None:
+def _nearest(first: Sequence[Use], second: Sequence[Use]) -> _ClosestPair | None:
     """The pair of statements with the most loops in common, then with the most time; None without a pair."""
     pairs = [(one, other, _common(one, other)) for one in first for other in second]
     several = [x for x in pairs if x[0].node is not x[1].node] or pairs
@@ -127,7 +127,7 @@ def _nearest(first: Sequence[Use], second: Sequence[Use]) -> _Meeting | None:
         return None
     one, other, depth = max(several, key=lambda x: (x[2], x[0].node.seconds[0] + x[1].node.seconds[0]))
     left, right = (use.loops[depth] if depth < len(use.loops) else None for use in (one, other))
-    return _Meeting(one.loops[:depth], left, right)
+    return _ClosestPair(one.loops[:depth], left, right)
 
 
 def _common(one: Use, other: Use) -> int:
@@ -173,7 +173,7 @@ def _directive(f: Function, outline: Outline, lines: tuple[Line, Line]) -> Direc
     if names is not None and any("." in name.rstrip(".0123456789") for name in names):
         disabled = STEPPED
         report = Report({f.name: [{}]})
-        build = Build([_under(f, disabled)], None, Options())
+        build = Build([_disable_passes(f, disabled)], None, Options())
         build.report = report
         with without_remarks():
             _ = build.lowered
@@ -181,13 +181,13 @@ def _directive(f: Function, outline: Outline, lines: tuple[Line, Line]) -> Direc
     if names is None:
         return None
     try:
-        Schedule(_under(f, disabled)).fuse(*names).check()
+        Schedule(_disable_passes(f, disabled)).fuse(*names).check()
     except AotensorError as error:
         return Directive(f.name, *names, disabled, error.diagnostic.title)
     return Directive(f.name, *names, disabled, "")
 
 
-def _under(f: Function, disabled: tuple[str, ...]) -> Definition:
+def _disable_passes(f: Function, disabled: tuple[str, ...]) -> Definition:
     """The function without some of its passes."""
     present = [name for name in disabled if any(x.name == name for x in f.pipeline.passes)]
     return f.under(pipeline_without(f, present)) if present else f

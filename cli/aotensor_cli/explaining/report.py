@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aotensor_cli.explaining.answers import About, Loop
-from aotensor_cli.explaining.measuring import Measured
-from aotensor_cli.explaining.pairs import Together
+from aotensor_cli.explaining.measuring import MeasuredChange
+from aotensor_cli.explaining.pairs import LoopSharing
 from aotensor_cli.terminal.render import show, time_text
 from aotensor_cli.terminal.report import Sources, show_remarks
 
 _MOST_STATEMENTS = 6
 
 
-def show_about(found: About, sources: Sources, dims: str, measured: Sequence[Measured]) -> None:
+def show_about(found: About, sources: Sources, dims: str, measured: Sequence[MeasuredChange]) -> None:
     """Print the explanation of one line."""
     percent = f"{100 * found.share:.0f} %" if found.share >= 0.01 else "less than 1 %"
     share = f"{percent} of the estimated time at {dims}" if found.share else "no time of its own"
@@ -36,7 +36,7 @@ def show_about(found: About, sources: Sources, dims: str, measured: Sequence[Mea
     _show_measured(measured)
 
 
-def show_together(found: Together, sources: Sources, measured: Sequence[Measured]) -> None:
+def show_together(found: LoopSharing, sources: Sources, measured: Sequence[MeasuredChange]) -> None:
     """Print why two lines do or do not share a loop."""
     for line in found.lines:
         show(f"{found.function}, {line}  {sources.line(line.file, line.number)}".rstrip())
@@ -80,7 +80,7 @@ def _listed(words: Sequence[str]) -> str:
     return f" ({'; '.join(words)})" if words else ""
 
 
-def _show_measured(measured: Sequence[Measured]) -> None:
+def _show_measured(measured: Sequence[MeasuredChange]) -> None:
     if measured:
         show("")
     for x in measured:

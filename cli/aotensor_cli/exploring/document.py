@@ -22,7 +22,7 @@ from aotensor.passes.report.outline import Node, Outline
 from aotensor.pictures.nodes import sites_of
 from aotensor_cli.page.model_page import dim_sets
 from aotensor_cli.page.sources import read_sources
-from aotensor_cli.page.stage_lines import Located, Place, located
+from aotensor_cli.page.stage_lines import Place, StageLines, split_lines
 from aotensor_cli.reading.describe import signature
 from aotensor_cli.reading.version import installed
 from aotensor_cli.terminal.remarks import without_remarks
@@ -60,7 +60,7 @@ class Writer:
         stages = [*self._stages(), *texts]
         specs = {spec.name: spec for spec in manifest.functions}
         outlines = {x.name: x for x in self.report.outlines}
-        nest = located("nest", build.snapshots.text("nest") or "")
+        nest = split_lines("nest", build.snapshots.text("nest") or "")
         sources = read_sources(paths := sites_of(self.functions), self.loaded)
         return {
             "format": FORMAT,
@@ -113,7 +113,7 @@ class Writer:
 
     def _text(self, name: str, text: str) -> dict[str, Any]:
         head = self._head(name, is_changed=True)
-        found = located("graph" if head["level"] == "graph" else name, text)
+        found = split_lines("graph" if head["level"] == "graph" else name, text)
         at = [-1 if place is None else self._number(place) for place in found.places]
         return {**head, "lines": found.lines, "at": at}
 
@@ -132,7 +132,7 @@ class Writer:
             for (file, line), seconds in rows
         ]  # fmt: skip
 
-    def _node(self, node: Node, nest: Located) -> dict[str, Any]:
+    def _node(self, node: Node, nest: StageLines) -> dict[str, Any]:
         """A loop or a statement.   at: where it begins in the text of stage nest, -1 where that is not known"""
         begins: Sequence[int] = nest.begins.get(node.op, [])
         return {

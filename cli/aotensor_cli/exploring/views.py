@@ -20,11 +20,11 @@ from aotensor.graph.passes.steps import BY_NAME
 from aotensor.ir.context import generic_text
 from aotensor_cli.explaining.memory import Table, tables
 from aotensor_cli.exploring.document import Writer
-from aotensor_cli.exporting.collected import collected
+from aotensor_cli.exporting.dataflow import collected
 from aotensor_cli.exporting.model_explorer import graph_collection, node_data
 from aotensor_cli.exporting.netron import netron_model
 from aotensor_cli.model import Model, load_model
-from aotensor_cli.options import Refusal, similar, what_there_is
+from aotensor_cli.options import Refusal, known_names_hint, similar
 from aotensor_cli.page.dot import graph_dot
 from aotensor_cli.page.model_page import ModelPage, started
 from aotensor_cli.page.options import MEMORY
@@ -39,7 +39,7 @@ from aotensor_runtime.errors import DamagedLibrary
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Selection:
     """The selected functions and passes.   name: of one function. passes, disabled: as on the command line"""
 
     subject: str
@@ -62,12 +62,12 @@ class Wanted:
         return model, Build(_chosen(self.subject, model, self.name), None, options)
 
 
-def drawn(wanted: Wanted) -> str:
+def drawn(wanted: Selection) -> str:
     """The graph of the functions, for Graphviz."""
     return graph_dot(_chosen(wanted.subject, load_model(wanted.subject), wanted.name))
 
 
-def page_of(wanted: Wanted, page: PageOptions) -> str:
+def page_of(wanted: Selection, page: PageOptions) -> str:
     """A page, or a picture of one stage."""
     loaded = started()
     model, build = wanted.load(debug_info=True)  # the code is the same
@@ -80,7 +80,7 @@ def page_of(wanted: Wanted, page: PageOptions) -> str:
         return made.memory_svg() if page.stage == MEMORY else made.graph_svg(page.stage or "graph")
 
 
-def export_of(wanted: Wanted, page: PageOptions) -> dict[str, Any]:
+def export_of(wanted: Selection, page: PageOptions) -> dict[str, Any]:
     """The graphs of a model for another viewer, as JSON values."""
     loaded = started()
     model, build = wanted.load(by_origin=True)
@@ -90,7 +90,7 @@ def export_of(wanted: Wanted, page: PageOptions) -> dict[str, Any]:
     return {"model-explorer": graph_collection, "node-data": node_data, "netron": netron_model}[page.form](found)
 
 
-def document_of(wanted: Wanted, sizes: Mapping[str, int], only: str | None) -> dict[str, Any]:
+def document_of(wanted: Selection, sizes: Mapping[str, int], only: str | None) -> dict[str, Any]:
     """The document of the model.   only: the stage or pass whose text is in it, None for all"""
     loaded = started()
     model, build = wanted.load(debug_info=True)  # the code is the same
@@ -98,7 +98,7 @@ def document_of(wanted: Wanted, sizes: Mapping[str, int], only: str | None) -> d
         return Writer(build, str(model.path), loaded, sizes, only).document()
 
 
-def stage_texts(wanted: Wanted, view: View, locations: bool, generic: bool) -> list[str]:
+def stage_texts(wanted: Selection, view: View, locations: bool, generic: bool) -> list[str]:
     """The text of a stage or of what a pass left, and what it is compared with; with lines and nests in
     generic form, if that is asked for; differences are never in generic form.
 
@@ -115,7 +115,7 @@ def stage_texts(wanted: Wanted, view: View, locations: bool, generic: bool) -> l
         return [_checked(build, name, text) for name, text in zip(view.names, found, strict=True)]
 
 
-def kernel_of(wanted: Wanted, name: str) -> str:
+def kernel_of(wanted: Selection, name: str) -> str:
     """The assembly of one function alone, with the lines of the model."""
     model, build = wanted.load(debug_info=True)  # the code is the same
     sources = Sources([model.path, *model.opened])
@@ -133,8 +133,8 @@ def _checked(build: Build, name: str, text: str | None) -> str:
     seen = [run if run.partition(".")[0] in often else run.removesuffix(".1") for run in seen]
     missing = name.removeprefix(BEFORE)
     if missing in STAGES:
-        raise Refusal(f"--diff before needs a pass, and {missing} is a stage", what_there_is(seen, 60))
-    raise Refusal(f"pass {missing} did not run", what_there_is(seen, 60))
+        raise Refusal(f"--diff before needs a pass, and {missing} is a stage", known_names_hint(seen, 60))
+    raise Refusal(f"pass {missing} did not run", known_names_hint(seen, 60))
 
 
 def generic_form(text: str) -> str:
@@ -145,14 +145,14 @@ def generic_form(text: str) -> str:
         raise DamagedLibrary("the IR in it cannot be read", hint=error.diagnostic.title) from error
 
 
-def memory_tables(wanted: Wanted, sizes: Mapping[str, int]) -> list[Table]:
+def memory_tables(wanted: Selection, sizes: Mapping[str, int]) -> list[Table]:
     """The table of memory against time of each function."""
     model, build = wanted.load()
     with progress(f"compiling {build.name}"), without_remarks(), called(model.names):
         return tables(_chosen(wanted.subject, model, wanted.name), build.options, sizes)
 
 
-def remarks_of(wanted: Wanted) -> tuple[list[Remark], list[Path], str]:
+def remarks_of(wanted: Selection) -> tuple[list[Remark], list[Path], str]:
     """The remarks of all passes, the files of the model, and notes on both."""
     model, build = wanted.load()
     with progress(f"compiling {build.name}") as build.begin:
@@ -161,7 +161,7 @@ def remarks_of(wanted: Wanted) -> tuple[list[Remark], list[Path], str]:
         return build.lowered.remarks, [model.path, *model.opened], note
 
 
-def described(wanted: Wanted) -> tuple[Description, list[str]]:
+def described(wanted: Selection) -> tuple[Description, list[str]]:
     """The description of the compiled library with the time of each pass, and the names of its functions."""
     build = wanted.build()
     with progress(f"compiling {build.name}") as build.begin, without_remarks():
@@ -176,7 +176,7 @@ def _chosen(subject: str, model: Model, name: str | None) -> Sequence[Function]:
     chosen = [f for f in model.functions if name in (None, f.name)]
     if not chosen:
         names = [f.name for f in model.functions]
-        raise Refusal(f"{subject}: there is no Function {name}", similar(str(name), names) or what_there_is(names))
+        raise Refusal(f"{subject}: there is no Function {name}", similar(str(name), names) or known_names_hint(names))
     return chosen
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from aotensor.passes.report.dataflow import Flow, FlowNode, Value
-from aotensor_cli.exporting.collected import Exported, Group, function_of
+from aotensor_cli.exporting.dataflow import Exported, Group, function_of
 
 _GRADIENT = [{"stop": 0.0, "bgColor": "#ffffff"}, {"stop": 1.0, "bgColor": "#ff8f55"}]
 

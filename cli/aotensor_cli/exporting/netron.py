@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from aotensor.passes.report.dataflow import SIZES, Flow, FlowNode, Value
-from aotensor_cli.exporting.collected import Exported, Group
+from aotensor_cli.exporting.dataflow import Exported, Group
 
 
 def netron_model(exported: Exported) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def _module(flow: Flow, groups: Mapping[Group, Mapping[str, str]]) -> dict[str, 
                 "outputs": [argument(x.name or f"result {k}", [(node.id, k)]) for k, x in enumerate(node.results)],
                 "attributes": [
                     {"name": name, "value": text, "type": "string"}
-                    for name, text in {**node.attributes, **_of_group(node, groups)}.items()
+                    for name, text in {**node.attributes, **_group_attributes(node, groups)}.items()
                 ],
             })  # fmt: skip
     return {
@@ -58,7 +58,7 @@ def _module(flow: Flow, groups: Mapping[Group, Mapping[str, str]]) -> dict[str, 
     }
 
 
-def _of_group(node: FlowNode, groups: Mapping[Group, Mapping[str, str]]) -> dict[str, str]:
+def _group_attributes(node: FlowNode, groups: Mapping[Group, Mapping[str, str]]) -> dict[str, str]:
     """The attributes of the group around a node, such as the time and the remarks of its line."""
     known = {*node.attributes.values()}
     rows = groups.get(node.group, {}).items()

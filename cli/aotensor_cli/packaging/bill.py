@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from packaging.version import Version
 
-from aotensor_cli.packaging.libraries import Shipped
+from aotensor_cli.packaging.libraries import PackagedLibrary
 from aotensor_runtime.manifest import Manifest
 from aotensor_runtime.weights.spec import WeightsSpec
 
@@ -23,13 +23,13 @@ _COMPILE: Final = "urn:aotensor:compile:1"
 _SPACE: Final = uuid.uuid5(uuid.NAMESPACE_URL, "urn:aotensor:bill")
 
 
-def bills(name: str, version: Version, libraries: Sequence[Shipped]) -> dict[str, bytes]:
+def bills(name: str, version: Version, libraries: Sequence[PackagedLibrary]) -> dict[str, bytes]:
     """File name below `.dist-info/sboms` → content.   name: of the distribution"""
     made = {BILL: _bill(name, version, libraries), PROVENANCE: _provenance(libraries)}
     return {file: (json.dumps(content, indent=1, ensure_ascii=True) + "\n").encode() for file, content in made.items()}
 
 
-def _bill(name: str, version: Version, libraries: Sequence[Shipped]) -> dict[str, Any]:
+def _bill(name: str, version: Version, libraries: Sequence[PackagedLibrary]) -> dict[str, Any]:
     """The CycloneDX document: the distribution with its libraries as components."""
     digests = [_digest(library) for library in libraries]
     purl = f"pkg:pypi/{name}@{version}"
@@ -77,7 +77,7 @@ def _weights(spec: WeightsSpec) -> dict[str, Any]:
     }
 
 
-def _provenance(libraries: Sequence[Shipped]) -> dict[str, Any]:
+def _provenance(libraries: Sequence[PackagedLibrary]) -> dict[str, Any]:
     """An unsigned in-toto statement: the compiler and the options that produced the files."""
     return {
         "_type": "https://in-toto.io/Statement/v1",
@@ -97,7 +97,7 @@ def _provenance(libraries: Sequence[Shipped]) -> dict[str, Any]:
     }
 
 
-def _tools(libraries: Sequence[Shipped]) -> list[dict[str, str]]:
+def _tools(libraries: Sequence[PackagedLibrary]) -> list[dict[str, str]]:
     """Distinct versions of the compiler and of LLVM."""
     found = {(name, made): None for library in libraries for name, made in _makers(library.manifest).items()}
     return [{"type": "application", "name": name, "version": made} for name, made in found]
@@ -123,5 +123,5 @@ def _facts(manifest: Manifest) -> dict[str, str]:
     return {key: value for key, value in found.items() if value}
 
 
-def _digest(library: Shipped) -> str:
+def _digest(library: PackagedLibrary) -> str:
     return hashlib.sha256(library.data).hexdigest()

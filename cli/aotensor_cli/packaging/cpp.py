@@ -108,7 +108,7 @@ _CHECK: Final = "check_status_"
 
 
 def _check(manifest: Manifest) -> str:
-    message = OwnSymbols.of(manifest).check_message
+    message = OwnSymbols.from_manifest(manifest).check_message
     return (
         f"static inline void {_CHECK}(std::int32_t status) {{\n  if (status == 0) return;\n"
         f"  const char *text = ::{message}(status);\n"
@@ -133,7 +133,7 @@ class _Entry:
     dims: Mapping[str, str]
 
     @staticmethod
-    def of(manifest: Manifest, spec: FunctionSpec) -> _Entry:
+    def from_spec(manifest: Manifest, spec: FunctionSpec) -> _Entry:
         *values, workspace = entry_parameters(spec)
         dims = dict(zip(spec.typed_dims, parameter_names(spec), strict=False))
         return _Entry(spec, Symbols.in_library(manifest, spec.name), tuple(values), workspace.name, dims)
@@ -152,7 +152,7 @@ def _function(manifest: Manifest, spec: FunctionSpec, space: str, names: list[st
 
     Calls are qualified: a parameter may have the name of what is called.
     """
-    entry, name = _Entry.of(manifest, spec), _free(spec.name, names)
+    entry, name = _Entry.from_spec(manifest, spec), _free(spec.name, names)
     names.append(name)
     body = [
         f'  ::aotensor::of_every_library::require({x.name}.size(), {size}, "{x.name}");'

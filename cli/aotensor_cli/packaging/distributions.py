@@ -12,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 import aotensor_runtime
 from aotensor_cli.options import Refusal
 from aotensor_cli.packaging.bill import bills
-from aotensor_cli.packaging.libraries import Shipped
+from aotensor_cli.packaging.libraries import PackagedLibrary
 from aotensor_cli.packaging.names import distribution_name, module_name
 from aotensor_cli.packaging.sdk import LICENCE
 from aotensor_cli.packaging.tags import wheel_tag
@@ -27,7 +27,7 @@ SCIPY: Final = "scipy>=1.14"
 RUNTIME: Final = "aotensor-runtime"
 
 
-def package_wheel(name: str, version: Version, libraries: Sequence[Shipped]) -> Wheel:
+def package_wheel(name: str, version: Version, libraries: Sequence[PackagedLibrary]) -> Wheel:
     """A wheel with the libraries, and a module of typed functions.
 
     Raises: Refusal for a name that a package cannot have.
@@ -81,7 +81,7 @@ def runtime_wheel() -> Wheel:
     return Wheel(RUNTIME, version, "py3-none-any", about, files, licence)
 
 
-def _description(name: str, module: str, libraries: Sequence[Shipped]) -> str:
+def _description(name: str, module: str, libraries: Sequence[PackagedLibrary]) -> str:
     """The long description of the package in Markdown."""
     lines = [typed_line(spec) for library in libraries for spec in library.manifest.functions]
     return "\n".join([

@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from aotensor.codegen.declarations.fmi import model_description, model_identifier
 from aotensor_cli.options import Refusal
-from aotensor_cli.packaging.libraries import Shipped, read_libraries
+from aotensor_cli.packaging.libraries import PackagedLibrary, read_libraries
 from aotensor_cli.packaging.sdk import LICENCE
 from aotensor_cli.packaging.wheel import zipped
 
@@ -44,7 +44,7 @@ def fmu_files(paths: Sequence[Path], version: Version) -> dict[str, bytes]:
     return {f"{identifier}.fmu": zipped(files | {"documentation/licenses/license.txt": LICENCE.encode()})}
 
 
-def _platform(library: Shipped) -> str:
+def _platform(library: PackagedLibrary) -> str:
     """The platform in FMI's names: `x86_64-linux`, `aarch64-darwin`."""
     platform = library.platform
     system = "linux" if platform.is_linux else {"ucrt": "windows", "libSystem": "darwin"}[platform.libc]

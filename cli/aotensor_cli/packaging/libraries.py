@@ -33,7 +33,7 @@ _PLAIN: Final = ("", "generic", "x86-64")
 
 
 @dataclass(frozen=True)
-class Shipped:
+class PackagedLibrary:
     """A library of a package.
 
     versions: of symbols that it imports. oldest: the macOS that it asks for, if it is for macOS. archive: its static
@@ -79,14 +79,14 @@ class Shipped:
         return None if self.manifest.cpu in _PLAIN and not extra else self.manifest.cpu or ",".join(extra)
 
 
-def read_libraries(paths: Sequence[Path], with_imports: bool = True) -> list[Shipped]:
+def read_libraries(paths: Sequence[Path], with_imports: bool = True) -> list[PackagedLibrary]:
     """Shared libraries in their order, each with its static one.
 
     with_imports: read the import library next to each DLL, which C programs need and Python does not.
 
     Raises: Refusal or LibraryError for files that are not libraries, damaged ones, and ones that clash.
     """
-    found: list[Shipped] = []
+    found: list[PackagedLibrary] = []
     archives: list[tuple[Path, bytes, Manifest]] = []
     for path in paths:
         data = read_library(path)
@@ -111,7 +111,7 @@ def read_libraries(paths: Sequence[Path], with_imports: bool = True) -> list[Shi
     return found
 
 
-def _shared(path: Path, data: bytes, with_imports: bool) -> Shipped:
+def _shared(path: Path, data: bytes, with_imports: bool) -> PackagedLibrary:
     if not is_library(path):
         if path.suffix == ".py":
             raise Refusal(f"{path}: this is a model, not a library", f"aotensor compile {path}")
@@ -131,7 +131,7 @@ def _shared(path: Path, data: bytes, with_imports: bool) -> Shipped:
     oldest = container.image.oldest if isinstance(container.image, MachFile) else None
     imports = _imports(path, manifest) if with_imports else None
     weights = None if manifest.weights is None else _weights(path, manifest.weights)
-    return Shipped(path, data, manifest, platform, linkage.versions, oldest, imports=imports, weights=weights)
+    return PackagedLibrary(path, data, manifest, platform, linkage.versions, oldest, imports=imports, weights=weights)
 
 
 def _weights(path: Path, spec: WeightsSpec) -> bytes:
@@ -180,7 +180,7 @@ def _members(data: bytes) -> Iterator[bytes]:
         at += _MEMBER + int(size) + int(size) % 2
 
 
-def _check_together(libraries: Sequence[Shipped]) -> None:
+def _check_together(libraries: Sequence[PackagedLibrary]) -> None:
     """Check that libraries can share a package.   Raises: Refusal for two platforms, and for equal names"""
     first = libraries[0]
     for library in libraries:
@@ -199,8 +199,8 @@ def _own_symbols(manifest: Manifest) -> set[str]:
     return set(exported_symbols(manifest)) - set(shared_symbols(manifest))
 
 
-def _no_doubles(what: str, names: Iterable[tuple[Shipped, str]]) -> None:
-    seen: dict[str, Shipped] = {}
+def _no_doubles(what: str, names: Iterable[tuple[PackagedLibrary, str]]) -> None:
+    seen: dict[str, PackagedLibrary] = {}
     for library, name in names:
         if name in seen:
             raise Refusal(

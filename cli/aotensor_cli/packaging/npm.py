@@ -15,7 +15,7 @@ from packaging.version import Version
 
 from aotensor.codegen.targets.javascript import module_text, types_text
 from aotensor_cli.options import Refusal
-from aotensor_cli.packaging.sdk import LICENCE, tarred
+from aotensor_cli.packaging.sdk import LICENCE, make_tar_gz
 from aotensor_cli.reading.library import naming, read_library
 from aotensor_runtime.container import Container
 from aotensor_runtime.machine import this_machine
@@ -107,7 +107,7 @@ def npm_content(name: str, version: Version, data: bytes, manifest: Manifest) ->
         "LICENSE": LICENCE,
     }
     files = {path: text.encode() for path, text in texts.items()} | {f"{library}.wasm": data}
-    return tarred({f"package/{path}": content for path, content in files.items()})
+    return make_tar_gz({f"package/{path}": content for path, content in files.items()})
 
 
 def _readme(name: str, version: Version, manifest: Manifest) -> str:

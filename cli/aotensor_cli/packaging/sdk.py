@@ -21,7 +21,7 @@ from packaging.version import Version
 from aotensor.codegen.declarations.ceres import ceres_header
 from aotensor.codegen.header import header_text
 from aotensor_cli.packaging.cpp import cpp_text, namespace
-from aotensor_cli.packaging.libraries import Shipped
+from aotensor_cli.packaging.libraries import PackagedLibrary
 from aotensor_cli.packaging.tags import Platform
 from aotensor_cli.packaging.wheel import source_date
 from aotensor_runtime.signature import typed_line
@@ -93,7 +93,7 @@ def sdk_name(name: str, version: Version, platform: Platform) -> str:
     return f"{name}-{version}-{platform}.tar.gz"
 
 
-def sdk_content(name: str, version: Version, libraries: Sequence[Shipped]) -> bytes:
+def sdk_content(name: str, version: Version, libraries: Sequence[PackagedLibrary]) -> bytes:
     """The bytes of the SDK, a .tar.gz file."""
     files: dict[str, bytes] = {}
     for library in libraries:
@@ -126,19 +126,19 @@ def sdk_content(name: str, version: Version, libraries: Sequence[Shipped]) -> by
         "LICENSE": LICENCE,
     }
     files |= {path: text.encode() for path, text in texts.items()}
-    return tarred({f"{name}-{version}/{path}": content for path, content in files.items()})
+    return make_tar_gz({f"{name}-{version}/{path}": content for path, content in files.items()})
 
 
-def _place(library: Shipped) -> str:
+def _place(library: PackagedLibrary) -> str:
     """The folder of a shared library in the SDK: `bin` for a DLL, else `lib`."""
     return f"{_folder(library)}/{library.file_name}"
 
 
-def _folder(library: Shipped) -> str:
+def _folder(library: PackagedLibrary) -> str:
     return "lib" if library.imports is None else "bin"
 
 
-def _config(name: str, version: Version, libraries: Sequence[Shipped]) -> str:
+def _config(name: str, version: Version, libraries: Sequence[PackagedLibrary]) -> str:
     platform = libraries[0].platform
     system = "Linux" if platform.is_linux else {"ucrt": "Windows", "libSystem": "Darwin"}[platform.libc]
     machine = 'MATCHES "^(AMD64|x86_64)$"' if system == "Windows" else f'STREQUAL "{platform.machine}"'
@@ -162,7 +162,7 @@ def _config(name: str, version: Version, libraries: Sequence[Shipped]) -> str:
     return "".join(parts)
 
 
-def _readme(name: str, version: Version, libraries: Sequence[Shipped]) -> str:
+def _readme(name: str, version: Version, libraries: Sequence[PackagedLibrary]) -> str:
     lines = [f"# {name} {version}", "", f"Libraries that aotensor has compiled, for {libraries[0].platform}.", ""]
     for library in libraries:
         lines += [f"## {library.name}", "", "```c", f"#include <{library.name}.h>", ""]
@@ -192,7 +192,7 @@ def _readme(name: str, version: Version, libraries: Sequence[Shipped]) -> str:
     return "\n".join(lines)
 
 
-def tarred(files: Mapping[str, bytes]) -> bytes:
+def make_tar_gz(files: Mapping[str, bytes]) -> bytes:
     """Make a reproducible .tar.gz: sorted files and folders, with one date and one owner."""
     date, buffer = source_date(), io.BytesIO()
     folders = {path[:i] for path in files for i, letter in enumerate(path) if letter == "/"}

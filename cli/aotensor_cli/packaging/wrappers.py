@@ -8,7 +8,7 @@ from typing import Final
 
 from packaging.version import Version
 
-from aotensor_cli.packaging.libraries import Shipped
+from aotensor_cli.packaging.libraries import PackagedLibrary
 from aotensor_cli.packaging.names import identifiers
 from aotensor_runtime.signature import ArgumentSpec, FunctionSpec, OutputSpec, SparseValue, kind_of, typed_line
 
@@ -36,14 +36,14 @@ _TAKEN: Final = frozenset({
 class _Wrapper:
     """A function of the module.   entry: the variable that holds the function of the library"""
 
-    library: Shipped
+    library: PackagedLibrary
     spec: FunctionSpec
     name: str
     entry: str
     result: str
 
 
-def module_text(name: str, version: Version, libraries: Sequence[Shipped]) -> str:
+def module_text(name: str, version: Version, libraries: Sequence[PackagedLibrary]) -> str:
     """The text of `__init__.py`."""
     pairs = [(library, spec) for library in libraries for spec in library.manifest.functions]
     names = identifiers([spec.name for _, spec in pairs], _TAKEN)
@@ -63,7 +63,7 @@ def module_text(name: str, version: Version, libraries: Sequence[Shipped]) -> st
     return "\n".join(parts) + "".join(f"\n\n{_function(wrapper)}" for wrapper in wrappers)
 
 
-def _about(name: str, version: Version, libraries: Sequence[Shipped]) -> list[str]:
+def _about(name: str, version: Version, libraries: Sequence[PackagedLibrary]) -> list[str]:
     lines = [f"{name} {version}: functions that aotensor has compiled.", ""]
     lines += [f"    {typed_line(spec)}" for library in libraries for spec in library.manifest.functions]
     return [
@@ -79,9 +79,9 @@ def _function(wrapper: _Wrapper) -> str:
     options = [name for name in ("out", "num_threads") if name not in {value.name for value in inputs}]
     parameters = identifiers([value.name for value in inputs], [*options, *_TAKEN, wrapper.entry, wrapper.result])
     types = {"out": "_Any = None", "num_threads": "int | None = None"}
-    declared = [f"{name}: {_taken(value)}" for name, value in zip(parameters, inputs, strict=True)]
+    declared = [f"{name}: {_argument_type(value)}" for name, value in zip(parameters, inputs, strict=True)]
     declared += ["*", *(f"{name}: {types[name]}" for name in options)] if options else []
-    gives, given = _gives(wrapper), ", ".join(parameters)
+    gives, given = _result_type(wrapper), ", ".join(parameters)
     called, result = identifiers(("_function", "_result"), [*parameters, *_TAKEN, wrapper.entry])
     body = [_docstring(_explained(spec, parameters, options), "    ")]
     if "num_threads" in options:
@@ -112,7 +112,7 @@ def _explained(spec: FunctionSpec, parameters: Sequence[str], options: Sequence[
     return lines
 
 
-def _taken(value: ArgumentSpec | SparseValue) -> str:
+def _argument_type(value: ArgumentSpec | SparseValue) -> str:
     """The type annotation of an argument: array-like, or a SciPy sparse matrix, without importing SciPy."""
     return "_Any" if isinstance(value, SparseValue) else "_ArrayLike"
 
@@ -127,7 +127,7 @@ def _has_own_result(spec: FunctionSpec) -> bool:
     return spec.output_kind == "dict" and bool(spec.results)
 
 
-def _gives(wrapper: _Wrapper) -> str:
+def _result_type(wrapper: _Wrapper) -> str:
     """The type annotation of the result."""
     spec = wrapper.spec
     if _has_own_result(spec):

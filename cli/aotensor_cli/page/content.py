@@ -9,7 +9,7 @@ from typing import Any
 from aotensor.graph.passes.remarks import Remark
 from aotensor_cli.page.profiles import MeasuredLines
 from aotensor_cli.page.sources import Source
-from aotensor_cli.page.stage_lines import Located, Place
+from aotensor_cli.page.stage_lines import Place, StageLines
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Content:
     facts: list[tuple[str, str]] = field(default_factory=list)
     functions: list[dict[str, Any]] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
-    stages: dict[str, Located] = field(default_factory=dict)
+    stages: dict[str, StageLines] = field(default_factory=dict)
     remarks: Sequence[Remark] = ()
     sizes: list[str] = field(default_factory=list)
     graphs: dict[str, dict[str, list[dict[str, Any]]]] = field(default_factory=dict)

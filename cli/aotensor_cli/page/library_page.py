@@ -15,11 +15,11 @@ from aotensor_cli.options import Refusal
 from aotensor_cli.page.content import Content
 from aotensor_cli.page.facts import functions_of, parts_of
 from aotensor_cli.page.html import page_html
-from aotensor_cli.page.profiles import of_functions
+from aotensor_cli.page.profiles import select_profiles
 from aotensor_cli.page.request import PageOptions
 from aotensor_cli.page.roofline import roofline_picture
 from aotensor_cli.page.sources import Source, named_source
-from aotensor_cli.page.stage_lines import Located, located
+from aotensor_cli.page.stage_lines import StageLines, split_lines
 from aotensor_cli.reading.describe import describe, section_text
 from aotensor_cli.reading.remarks import recorded_remarks
 from aotensor_runtime.container import Container
@@ -52,7 +52,7 @@ def library_page(path: Path, data: bytes, name: str | None, page: PageOptions) -
     for stage in IR_STAGES:
         if f"ir.{stage}" in container.extra_names():
             try:
-                content.stages[stage] = located(stage, section_text(container, f"ir.{stage}"))
+                content.stages[stage] = split_lines(stage, section_text(container, f"ir.{stage}"))
             except LibraryError as error:
                 content.notes.append(error.diagnostic.title)
     with contextlib.suppress(LibraryError):  # which is among the damages
@@ -71,7 +71,7 @@ def library_page(path: Path, data: bytes, name: str | None, page: PageOptions) -
     content.absent = {"loops": NO_ESTIMATE, "memory": NO_PLAN}
     if not content.sources:
         content.absent["source"] = NO_SOURCE
-    content.profiles = of_functions(page.profiles, [f["name"] for f in content.functions])
+    content.profiles = select_profiles(page.profiles, [f["name"] for f in content.functions])
     if page.rows:
         content.pictures["roofline"] = [roofline_picture(page.rows, look="page")]
     else:
@@ -105,7 +105,7 @@ def _sources(path: Path, given: tuple[Path, ...], named: set[str]) -> list[Sourc
     return found
 
 
-def _disassembled(path: Path) -> tuple[Located | None, str]:
+def _disassembled(path: Path) -> tuple[StageLines | None, str]:
     """The disassembly by objdump with source lines from line tables, or the reason that there is none."""
     tool = shutil.which(_TOOL)
     if tool is None:
@@ -129,13 +129,13 @@ def _disassembled(path: Path) -> tuple[Located | None, str]:
             place = place if is_code else None
             lines.append(line.expandtabs(8))
             places.append(place)
-    return Located(lines, places), ""
+    return StageLines(lines, places), ""
 
 
 # --- graphs ----------------------------------------------------------------------------------------------------------
 
 
-def _graphs(text: Located) -> dict[str, list[dict[str, Any]]]:
+def _graphs(text: StageLines) -> dict[str, list[dict[str, Any]]]:
     """The nodes of the graphs in a text; bodies of loops and branches are left out."""
     found: dict[str, list[dict[str, Any]]] = {}
     nodes: list[dict[str, Any]] = []

@@ -21,11 +21,11 @@ from aotensor_cli.options import Refusal
 from aotensor_cli.page.content import Content
 from aotensor_cli.page.facts import functions_of, parts_of
 from aotensor_cli.page.html import page_html
-from aotensor_cli.page.profiles import of_functions
+from aotensor_cli.page.profiles import select_profiles
 from aotensor_cli.page.request import PageOptions
 from aotensor_cli.page.roofline import roofline_picture
 from aotensor_cli.page.sources import read_sources
-from aotensor_cli.page.stage_lines import Located, located
+from aotensor_cli.page.stage_lines import StageLines, split_lines
 from aotensor_cli.reading.describe import describe
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress
@@ -43,7 +43,7 @@ class ModelPage:
     def __init__(self, build: Build, page: PageOptions, loaded: float) -> None:
         self.build, self.rows, self.loaded = build, page.rows, loaded
         self.functions: list[Function] = [f for f in build.functions if isinstance(f, Function)]
-        self.profiles = of_functions(page.profiles, [f.name for f in self.functions])
+        self.profiles = select_profiles(page.profiles, [f.name for f in self.functions])
         measured = [(x.function, x.sizes) for x in page.rows] + [(x.function, x.sizes) for x in self.profiles]
         self.sets = dim_sets(self.functions, page.sizes, measured)
         build.report = self.report = Report(self.sets)
@@ -71,7 +71,7 @@ class ModelPage:
             data, problem = self._library()
         description = describe(data, _passes(build))
         content = Content(build.name, "model")
-        content.stages = {stage: located(stage, text) for stage, text in texts.items()}
+        content.stages = {stage: split_lines(stage, text) for stage, text in texts.items()}
         content.facts = description.rows()
         content.functions = functions_of(description)
         content.sources = read_sources(sites_of(self.functions), self.loaded)
@@ -138,7 +138,7 @@ NO_BENCH = (
 )
 
 
-def _unlinked(stages: Mapping[str, Located]) -> list[str]:
+def _unlinked(stages: Mapping[str, StageLines]) -> list[str]:
     """A note on the stages that cannot be linked to lines."""
     names = [name for name, text in stages.items() if not text.has_places]
     return [f"{', '.join(names)}: without line tables, so these are not linked to lines"] if names else []

@@ -65,7 +65,7 @@ def read_profiles(path: Path) -> list[MeasuredLines]:
     return found
 
 
-def of_functions(profiles: Sequence[MeasuredLines], names: Sequence[str]) -> list[MeasuredLines]:
+def select_profiles(profiles: Sequence[MeasuredLines], names: Sequence[str]) -> list[MeasuredLines]:
     """The profiles of some functions.   Raises: Refusal if there are profiles, but none of these functions"""
     found = [x for x in profiles if x.function in names]
     if profiles and not found:

@@ -29,7 +29,7 @@ _ASM_SILENT: Final = re.compile(r"^\s*\.(?:loc|cfi_\w+|file)\b|^\.L(?:tmp|func_b
 
 
 @dataclass
-class Located:
+class StageLines:
     """Lines of a text, the place of each or None, and the lines at which operations of a name begin."""
 
     lines: list[str]
@@ -53,7 +53,7 @@ class Located:
         return {"text": "\n".join(self.lines), "at": runs}
 
 
-def located(stage: str, text: str) -> Located:
+def split_lines(stage: str, text: str) -> StageLines:
     """Split the text of a stage into lines with places."""
     lines = text.splitlines()
     if stage in ("graph", "graph-opt"):
@@ -63,18 +63,18 @@ def located(stage: str, text: str) -> Located:
     return _assembly(lines) if stage == "asm" else _ir(lines)
 
 
-def _graph(lines: Iterable[str]) -> Located:
+def _graph(lines: Iterable[str]) -> StageLines:
     shown, places = [], list[Place | None]()
     for line in lines:
         found = _GRAPH.search(line)
         shown.append(line if found is None else line[: found.start()])
         places.append(None if found is None else (found[1], int(found[2])))
-    return Located(shown, places)
+    return StageLines(shown, places)
 
 
-def _ir(lines: Iterable[str]) -> Located:
+def _ir(lines: Iterable[str]) -> StageLines:
     """Locate lines of MLIR: the line that opens a region has the place of the line that closes it."""
-    result, open_lines = Located([], []), list[list[int]]()
+    result, open_lines = StageLines([], []), list[list[int]]()
     for number, line in enumerate(lines):
         end = _LOC.search(line, max(line.rfind(" loc("), 0))
         place = (
@@ -98,7 +98,7 @@ def _ir(lines: Iterable[str]) -> Located:
     return result
 
 
-def _llvm(lines: list[str]) -> Located:
+def _llvm(lines: list[str]) -> StageLines:
     """Locate lines of LLVM IR by `!dbg !7`; the metadata at the end is removed."""
     nodes = {found[1]: (found[2], found[3]) for line in lines if line.startswith("!") and (found := _NODE.match(line))}
     files: dict[str, str | None] = {}
@@ -139,10 +139,10 @@ def _llvm(lines: list[str]) -> Located:
             place = known[found[1]]
         shown.append(_DBG.sub("", line))
         places.append(place)
-    return Located(shown, places)
+    return StageLines(shown, places)
 
 
-def _assembly(lines: Sequence[str]) -> Located:
+def _assembly(lines: Sequence[str]) -> StageLines:
     """Locate lines of assembly: `.loc` is valid until the next one or `.size`. Debug sections are removed."""
     files = file_names(lines)
     shown, places = [], list[Place | None]()
@@ -163,4 +163,4 @@ def _assembly(lines: Sequence[str]) -> Located:
         shown.append(line.expandtabs(8))
         is_code = bool(bare) and not bare.startswith((".", "#")) and not bare.endswith(":")
         places.append(place if is_code else None)
-    return Located(shown, places)
+    return StageLines(shown, places)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from aotensor import Function, function, grad
 from aotensor.core.dtypes import is_float
 from aotensor.gradient import hessian_vector_product
-from aotensor.graph.site import made_at
+from aotensor.graph.site import variables_at
 from aotensor.graph.variable import Variable
 from aotensor_cli.options import Exit, Refusal
 
@@ -51,7 +51,7 @@ def _derived(functions: Sequence[Function], wrt: Sequence[str], option: str, der
         )
     made = []
     for f in chosen:
-        with made_at(_cost(f)[1].site):  # no line of the user's asks for a derivative
+        with variables_at(_cost(f)[1].site):  # no line of the user's asks for a derivative
             made.append(derive(f, wrt))
     return made
 

@@ -10,7 +10,7 @@ from typing import Any
 from aotensor.driver.stages import REMARKS_SECTION
 from aotensor.graph.passes.remarks import Remark, by_line
 from aotensor.graph.passes.steps import BY_NAME, OTHERS, unknown_pass
-from aotensor_cli.options import Refusal, similar, what_there_is
+from aotensor_cli.options import Refusal, known_names_hint, similar
 from aotensor_runtime.container import Container
 from aotensor_runtime.errors import DamagedLibrary
 from aotensor_runtime.json_node import parsed
@@ -22,7 +22,7 @@ def recorded_remarks(container: Container) -> list[Remark]:
         return []
     try:
         rows: Any = parsed(container.extra(REMARKS_SECTION))
-        return [Remark.of_row(row) for row in rows]
+        return [Remark.from_row(row) for row in rows]
     except (ValueError, TypeError, RecursionError) as error:
         raise DamagedLibrary(f"section {REMARKS_SECTION} is damaged: it is not a list of remarks") from error
 
@@ -36,11 +36,11 @@ class Choice:
     passes: Sequence[str] = ()
 
     @property
-    def is_made(self) -> bool:
+    def is_restricted(self) -> bool:
         """Does the selection restrict the remarks?"""
         return bool(self.lines or self.ops or self.passes)
 
-    def of(self, remarks: Sequence[Remark], subject: str) -> list[Remark]:
+    def select(self, remarks: Sequence[Remark], subject: str) -> list[Remark]:
         """The selected remarks.
 
         Raises: Refusal of a line, op or pass without remarks, with those that have some
@@ -49,16 +49,16 @@ class Choice:
         for text, wanted in zip(self.lines, lines, strict=True):
             if not any(_is_at(x, wanted) for x in remarks):
                 places = dict.fromkeys(f"{x.file}:{x.line}" for x in by_line(remarks) if x.line)
-                raise Refusal(f"{subject}: no remark is about line {text}", what_there_is(list(places), 40))
+                raise Refusal(f"{subject}: no remark is about line {text}", known_names_hint(list(places), 40))
         words = sorted(frozenset[str]().union(*(x.words for x in remarks)), key=lambda x: (not x.isidentifier(), x))
         for name in self.ops:
             if name not in words:
-                raise Refusal(f"{subject}: no remark names {name}", similar(name, words) or what_there_is(words, 40))
+                raise Refusal(f"{subject}: no remark names {name}", similar(name, words) or known_names_hint(words, 40))
         known = dict.fromkeys((*BY_NAME, *OTHERS, *(x.pass_name for x in remarks)))
         for name in self.passes:
             if name not in known:
                 message, hint = unknown_pass(name)
-                raise Refusal(message, hint or similar(name, known) or what_there_is(list(known), 60))
+                raise Refusal(message, hint or similar(name, known) or known_names_hint(list(known), 60))
         return [
             x
             for x in remarks

@@ -14,9 +14,9 @@ import aotensor.tensor as at
 from aotensor import Function, function, grad, shared
 from aotensor.core.dtypes import FLOATS, is_float
 from aotensor.errors import AotensorError
-from aotensor.graph.site import made_at
+from aotensor.graph.site import variables_at
 from aotensor.graph.variable import SharedVariable, Variable
-from aotensor_cli.options import Exit, Refusal, similar, what_there_is
+from aotensor_cli.options import Exit, Refusal, known_names_hint, similar
 
 _DEFAULT_RULE: Final = "adam"
 
@@ -109,12 +109,12 @@ def with_steps(functions: Sequence[Function], training: Training) -> list[Functi
     for pattern in training.wrt:
         if not any(_matches(pattern, key, x) for f, _ in matched for key, x in f.arguments.items()):
             names = [x.name or key for f in functions for key, x in f.arguments.items() if x.dtype in FLOATS]
-            hint = similar(pattern, names) or what_there_is(list(dict.fromkeys(names)))
+            hint = similar(pattern, names) or known_names_hint(list(dict.fromkeys(names)))
             raise Refusal(f"--wrt: no input or parameter matches {pattern!r}", hint)
     made: list[Function] = []
     for f, parameters in matched:
         if parameters:
-            with made_at(next(iter(f.results.values())).site):  # no line of the user's asks for a step
+            with variables_at(next(iter(f.results.values())).site):  # no line of the user's asks for a step
                 made += _steps(f, parameters, training)
     return made
 

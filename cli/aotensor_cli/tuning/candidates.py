@@ -10,8 +10,8 @@ from aotensor import Function
 from aotensor.driver.recipe import Options, stage_text
 from aotensor.graph.passes.pipeline import DEFAULT, pipeline_of
 from aotensor.ir.context import parse_module
-from aotensor.passes.schedule.edit import Edit, Nest, edited
-from aotensor.passes.schedule.moves import moves
+from aotensor.passes.schedule.edit import Edit, Nest, apply_edits
+from aotensor.passes.schedule.proposals import propose_edits
 
 _KNOBS: Final = (
     ("unroll-and-jam", "by", (8, 2, 16)), ("strip-mine", "elements", (1024, 16384, 65536)),
@@ -39,11 +39,11 @@ class Candidate:
         """The nest, in short form.   Raises: ScheduleError for an edit that does not fit, AotensorError"""
         pipeline = pipeline_of(self.passes) if self.passes else None
         text = stage_text([f], "nest", Options(pipeline=pipeline))
-        return edited(text, self.edits) if self.edits else text
+        return apply_edits(text, self.edits) if self.edits else text
 
     def next(self, text: str, dims: Mapping[str, int], threads: int) -> Iterator[Candidate]:
         """The neighbours of this candidate in the search.   text: of this one"""
-        for move in moves(Nest(parse_module(text)), dims, threads):
+        for move in propose_edits(Nest(parse_module(text)), dims, threads):
             yield Candidate(self.passes, (*self.edits, *move.edits))
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class Candidate:
         return {"passes": self.passes, "edits": [[name, list(told)] for name, told in self.edits]}
 
     @staticmethod
-    def of_json(tree: Mapping[str, Any]) -> Candidate:
+    def from_json(tree: Mapping[str, Any]) -> Candidate:
         """Parse JSON values.   Raises: KeyError, TypeError, ValueError for an invalid candidate"""
         return Candidate(str(tree["passes"]), tuple((str(name), tuple(told)) for name, told in tree["edits"]))
 

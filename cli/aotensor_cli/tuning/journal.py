@@ -38,11 +38,11 @@ class Trial:
         return self.candidate.to_json() | known
 
     @staticmethod
-    def of_json(tree: Mapping[str, Any]) -> Trial:
+    def from_json(tree: Mapping[str, Any]) -> Trial:
         """Parse JSON values.   Raises: KeyError, TypeError, ValueError for an invalid trial"""
         ratio = tree["ratio"]
         return Trial(
-            Candidate.of_json(tree), None if ratio is None else float(ratio), str(tree["reason"]),
+            Candidate.from_json(tree), None if ratio is None else float(ratio), str(tree["reason"]),
             bool(tree["better"]), tuple(map(float, tree["seconds"])),
         )  # fmt: skip
 
@@ -67,7 +67,7 @@ class Journal:
             if self.other:
                 return
             whole = rest if text.endswith("\n") else rest[:-1]
-            self.trials = [Trial.of_json(json.loads(line)) for line in whole]
+            self.trials = [Trial.from_json(json.loads(line)) for line in whole]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             message = f"{self.path}: this is not the journal of a search"
             raise Refusal(message, "move it away, or give --restart") from error

@@ -8,7 +8,7 @@ from math import exp, log
 from typing import Any, Final
 
 from aotensor import Function
-from aotensor.api.cost.clock import Timing, timed
+from aotensor.api.cost.clock import Timing, time_calls
 from aotensor.driver.build import Build
 from aotensor.driver.hand import HandSchedule
 from aotensor.driver.recipe import Options
@@ -62,7 +62,7 @@ def compared(new: Contender, best: Contender, seconds: float) -> tuple[float, li
     for share in (_QUICK / seconds, 1.0, 1.0, 1.0):
         times = []
         for ours, theirs in zip(new.calls, best.calls, strict=True):
-            found = timed({"new": ours, "best": theirs}, min(share, 1.0) * seconds)
+            found = time_calls({"new": ours, "best": theirs}, min(share, 1.0) * seconds)
             times.append((found["new"], found["best"]))
         ratios.append(exp(sum(log(a.median / b.median) for a, b in times) / len(times)))
         if ratios[-1] > (_CLEARLY if len(ratios) == 1 else NOISE):

@@ -11,13 +11,13 @@ from aotensor_cli.terminal.render import time_text
 from aotensor_cli.tuning.candidates import Candidate
 from aotensor_cli.tuning.journal import Trial
 from aotensor_cli.tuning.measure import WRONG, Setting
-from aotensor_cli.tuning.search import Found
+from aotensor_cli.tuning.search import BestCandidate
 
 _SHOWN = 12
 
 
 def report(
-    name: str, subject: Mapping[str, Any], settings: Sequence[Setting], found: Found, trials: Sequence[Trial],
+    name: str, subject: Mapping[str, Any], settings: Sequence[Setting], found: BestCandidate, trials: Sequence[Trial],
     loops: Sequence[str],
 ) -> str:  # fmt: skip
     """The page of one function.

@@ -24,7 +24,7 @@ _TURNS: Final = 0.15
 
 
 @dataclass(frozen=True)
-class Found:
+class BestCandidate:
     """The best candidate and its nest; own: seconds per call of the compiler's own in each setting, then those of the
     best. ratio: of both, the geometric mean; is_done: nothing was left to try.
     """
@@ -68,7 +68,7 @@ class Search:
         if isinstance(contender, Contender):
             self.best, self.candidate, self.text = contender, candidate, text
 
-    def run(self, seconds: float) -> Found:
+    def run(self, seconds: float) -> BestCandidate:
         """Search for that many seconds.   Ctrl-C ends it, too.   Raises: ToolError, OSError"""
         end = monotonic() + seconds
         is_done = False
@@ -116,7 +116,7 @@ class Search:
             self.best, self.candidate, self.text, self.neighbours = contender, candidate, text, None
             self.better(f"{ratio:.3f} of the best time so far: {candidate}")
 
-    def _found(self, is_done: bool) -> Found:
+    def _found(self, is_done: bool) -> BestCandidate:
         """Measure the best candidate against the default schedule again and longer; return the default if it is no
         faster.
         """
@@ -124,10 +124,10 @@ class Search:
             ratio, times = compared(self.best, self.own, 4 * _TURNS)
             if ratio < NOISE:
                 own, best = tuple(b.median for _, b in times), tuple(a.median for a, _ in times)
-                return Found(self.candidate, self.text, own, best, ratio, is_done)
+                return BestCandidate(self.candidate, self.text, own, best, ratio, is_done)
         _, times = compared(self.own, self.own, _TURNS)
         own = tuple(b.median for _, b in times)
-        return Found(Candidate(), Candidate().text(self.function), own, own, 1.0, is_done)
+        return BestCandidate(Candidate(), Candidate().text(self.function), own, own, 1.0, is_done)
 
 
 def _digest(text: str) -> str:

@@ -62,14 +62,14 @@ class Dask(Engine):
         value = part.read()
         if isinstance(value, np.ndarray):
             value = np.ascontiguousarray(value)
-        return self._sent(Held(value))
+        return self._send(Held(value))
 
     def share(self, known: Mapping[str, Any]) -> Any:
         """Send large values of a round to every worker once."""
         size = sum(x.nbytes for x in known.values() if isinstance(x, np.ndarray))
-        return self._sent(dict(known), broadcast=True) if size > _LARGE else dict(known)
+        return self._send(dict(known), broadcast=True) if size > _LARGE else dict(known)
 
-    def _sent(self, value: Any, **options: Any) -> Any:
+    def _send(self, value: Any, **options: Any) -> Any:
         """Send a value to a worker, or to all; if a worker dies meanwhile, another one gets the value."""
         for _ in range(_TRIES):
             try:

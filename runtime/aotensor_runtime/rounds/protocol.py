@@ -82,7 +82,7 @@ class Protocol:
         }
 
     @classmethod
-    def of(cls, library: Library) -> Protocol:
+    def from_library(cls, library: Library) -> Protocol:
         """The protocol in a library.   Raises: LibraryError if it has none, or one that this runtime does not know."""
         try:
             tree: Any = parsed(library.section(SECTION))

@@ -121,7 +121,7 @@ class Pieces:
 
     def read(self) -> Any:
         """The rows, joined."""
-        return joined([part.read() for part in self.parts], self.axis)
+        return concatenate([part.read() for part in self.parts], self.axis)
 
 
 class JoinedSource:
@@ -166,7 +166,7 @@ class JoinedSource:
         return self.sources[0].kind()
 
 
-def joined(values: Sequence[Any], axis: int) -> Any:
+def concatenate(values: Sequence[Any], axis: int) -> Any:
     """Concatenate arrays, or matrices that are compressed along that axis."""
     if not is_sparse(values[0]):
         return np.concatenate(values, axis)

@@ -14,7 +14,7 @@ from aotensor_runtime.rounds.arguments import as_source
 from aotensor_runtime.rounds.engines import Engine, Serial
 from aotensor_runtime.rounds.minimizer import Minimizer
 from aotensor_runtime.rounds.protocol import OPTIONS, Protocol, Round
-from aotensor_runtime.rounds.sources import Source, joined
+from aotensor_runtime.rounds.sources import Source, concatenate
 from aotensor_runtime.rounds.tree import MergeTree
 from aotensor_runtime.rounds.worker import FirstRow, Handle, Task
 from aotensor_runtime.sparse.values import shown
@@ -28,7 +28,7 @@ Progress = Callable[[str, int, int], None]
 
 def open_rounds(library: Library) -> SplitFunction:
     """Open the split function of a library.   Raises: LibraryError if it has none"""
-    return SplitFunction(library, Protocol.of(library))
+    return SplitFunction(library, Protocol.from_library(library))
 
 
 class SplitFunction:
@@ -36,7 +36,7 @@ class SplitFunction:
 
     def __init__(self, library: Library, protocol: Protocol) -> None:
         self.library, self.protocol = library, protocol
-        self.handle = Handle.of(library)
+        self.handle = Handle.from_library(library)
 
     def __call__(self, engine: Engine | None = None, **inputs: Any) -> Any:
         """Compute the results of the whole function. Inputs by name: those with rows as in `bind`, and all others.
@@ -241,7 +241,7 @@ class BoundRounds:
         finally:
             for future in pending:
                 future.cancel()
-        complete = {name: joined([x[name] for x in rows], axis) for name, axis in each.rows.items()}
+        complete = {name: concatenate([x[name] for x in rows], axis) for name, axis in each.rows.items()}
         return {**(tree.result() if each.partials else {}), **complete}
 
     def _inputs_of(self, function: str) -> list[str]:

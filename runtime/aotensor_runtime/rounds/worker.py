@@ -34,7 +34,7 @@ class Handle:
     weights: AnyArray | None = field(default=None, compare=False)
 
     @classmethod
-    def of(cls, library: Library) -> Handle:
+    def from_library(cls, library: Library) -> Handle:
         """A handle with the library's bytes."""
         handle = cls(hashlib.sha256(library.data).hexdigest(), library.data, library.weights)
         _LOADED.setdefault(handle.digest, library)

@@ -35,7 +35,7 @@ class Flags:
     absent: frozenset[str] = frozenset()
     is_whole: bool = False
 
-    def lacks(self, flag: str) -> bool:
+    def is_certainly_missing(self, flag: str) -> bool:
         """Is it certain that the processor lacks this feature?"""
         return flag in self.absent or (self.is_whole and flag not in self.present)
 

@@ -28,7 +28,7 @@ from aotensor_runtime.weights.spec import WEIGHTS_ALIGNMENT, WeightsSpec
 Source: TypeAlias = "str | os.PathLike[str] | AnyArray | None"
 """A path, the content of the file, or None for the file next to the library."""
 
-_held: Final[dict[bytes, AnyArray]] = {}
+_open_files: Final[dict[bytes, AnyArray]] = {}
 """Checksum of a library → the content of its file; never freed, as libraries are never unloaded."""
 _lock: Final = Lock()
 
@@ -45,7 +45,7 @@ def provide(manifest: Manifest, handle: ctypes.CDLL, digest: bytes, path: Path |
     if spec is None:
         raise LibraryError("the library has no file of weights: it contains its constants", hint="leave out weights=")
     with _lock:
-        held = _held.get(digest)
+        held = _open_files.get(digest)
         if isinstance(source, np.ndarray):
             found = held if held is not None else _checked(spec, _aligned(source), "the pickled weights")
         elif source is None and path is None and held is not None:
@@ -56,7 +56,7 @@ def provide(manifest: Manifest, handle: ctypes.CDLL, digest: bytes, path: Path |
                 found = held if held is not None else _checked(spec, opened.content(), str(file))
         if held is None:
             _use(manifest, handle, found)
-            _held[digest] = found
+            _open_files[digest] = found
         return found
 
 

@@ -22,7 +22,7 @@ from aotensor.driver.hand import schedule_note
 from aotensor.driver.signature import In, Outputs, Updates
 from aotensor.driver.stages import STAGES
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedMachine
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.expression import called
 from aotensor.graph.portable import Portable, from_portable, to_portable
 from aotensor.graph.substitute import Replacements
@@ -210,11 +210,11 @@ class Function(Definition):
             self.state[name].set_value(by_name.pop(key))
         match self.output_kind:
             case "single":
-                return _fresh(next(iter(by_name.values())))
+                return _copy_value(next(iter(by_name.values())))
             case "dict":
-                return self._renamed({key: _fresh(x) for key, x in by_name.items()})
+                return self._renamed({key: _copy_value(x) for key, x in by_name.items()})
             case "list":
-                return [_fresh(x) for x in by_name.values()]
+                return [_copy_value(x) for x in by_name.values()]
             case _:
                 return []
 
@@ -264,7 +264,7 @@ class Function(Definition):
         del short
         if generic:
             check_generic(stage)
-        if one_of("stage", stage, STAGES) in ("graph", "graph-opt"):
+        if check_choice("stage", stage, STAGES) in ("graph", "graph-opt"):
             return self.graph_text(stage)
         check_locations(stage, locations)
         from aotensor.driver.recipe import stage_text
@@ -395,6 +395,6 @@ def _restored(graph: Portable, library: bytes | None) -> Function:
     return f
 
 
-def _fresh(x: Any) -> Any:
+def _copy_value(x: Any) -> Any:
     """A copy of an array in C order, or of a SciPy matrix."""
     return np.array(x) if isinstance(x, np.ndarray) else x.copy()

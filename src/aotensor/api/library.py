@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from aotensor.api.function import Function
 from aotensor.api.nlp import NLP
 from aotensor.api.schedule import Schedule, hand_schedule
-from aotensor.core.types import listed
+from aotensor.core.types import as_items
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.passes.pipeline import pipeline_of
@@ -92,7 +92,7 @@ def compile(
     GraphValueError for a bound of memory that cannot be met, with the least that can,
     ToolError for a missing linker, OSError for an unwritable folder.
     """
-    given = [functions] if isinstance(functions, Function | NLP) else listed(functions, "functions to compile")
+    given = [functions] if isinstance(functions, Function | NLP) else as_items(functions, "functions to compile")
     chosen = [f for one in given for f in (one.functions if isinstance(one, NLP) else [one])]
     if not chosen:
         raise GraphValueError("compile: the list of functions is empty")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from aotensor.graph.coercion import one_of
+from aotensor.graph.coercion import check_choice
 
 MODES: Final = {
     "FAST_RUN": "compiled",
@@ -21,7 +21,7 @@ MODES: Final = {
 
 def checked_mode(mode: str | None) -> str:
     """The kind of run that a mode selects.   Raises: GraphValueError for an unknown name."""
-    return "compiled" if mode is None else MODES[one_of("mode", mode, MODES)]
+    return "compiled" if mode is None else MODES[check_choice("mode", mode, MODES)]
 
 
 @dataclass

@@ -12,7 +12,7 @@ import numpy as np
 from aotensor.api.function import Function
 from aotensor.api.interfaces.derivatives import NO_DERIVATIVE
 from aotensor.core import dtypes
-from aotensor.core.types import Array, listed
+from aotensor.core.types import Array, as_items
 from aotensor.driver.naming import c_name
 from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError
 from aotensor.gradient import grad
@@ -85,7 +85,7 @@ def nlp(
         raise GraphValueError(
             f"nlp: f is {value.type}, not a scalar", lines=[value.describe()], hint="take the sum or the mean"
         )
-    parts = [] if g is None else [g] if isinstance(g, Variable) else listed(g, "nlp: g")
+    parts = [] if g is None else [g] if isinstance(g, Variable) else as_items(g, "nlp: g")
     constraints = [_expression("g", one) for one in parts]
     if name is not None and not (isinstance(name, str) and name.isidentifier() and name.isascii()):
         raise GraphValueError(f"nlp: the name {name!r:.60} is not a C identifier")
@@ -103,7 +103,7 @@ def _symbols(what: str, given: Any) -> list[Variable]:
 
     Raises: GraphTypeError
     """
-    found = [given] if isinstance(given, Variable) else listed(given, f"variables of {what}")
+    found = [given] if isinstance(given, Variable) else as_items(given, f"variables of {what}")
     for one in found:
         if not isinstance(one, Variable):
             raise GraphTypeError(f"nlp: {what} must hold variables, not {type(one).__name__} {one!r:.40}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from aotensor.errors import GraphValueError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.passes.remarks import KINDS, Remark, by_line
 from aotensor.graph.passes.steps import BY_NAME, OTHERS, unknown_pass
 from aotensor.graph.passes.topics import topic_of
@@ -37,7 +37,7 @@ class Remarks(list[Remark]):
         exist.
         """
         if kind is not None:
-            one_of("kind", kind, KINDS)
+            check_choice("kind", kind, KINDS)
         if pass_name is not None and pass_name not in (*BY_NAME, *OTHERS, *(x.pass_name for x in self)):
             message, hint = unknown_pass(pass_name)
             raise GraphValueError(message, hint=hint)

@@ -74,7 +74,7 @@ def _latches(function: Function) -> Iterator[Any]:
             predecessors[other].append(number)
     dominators = _dominators(predecessors)
     loops = [
-        _Loop(latch, _between(header, latch, predecessors))
+        _Loop(latch, _natural_loop(header, latch, predecessors))
         for latch, following in enumerate(successors)
         for header in following
         if _dominates(dominators, header, latch)
@@ -146,7 +146,7 @@ def _dominators_of(dominators: Sequence[int], number: int) -> set[int]:
     return found
 
 
-def _between(header: int, latch: int, predecessors: Sequence[Sequence[int]]) -> set[int]:
+def _natural_loop(header: int, latch: int, predecessors: Sequence[Sequence[int]]) -> set[int]:
     """The blocks of the natural loop of a back edge from a latch to a header."""
     blocks, pending = {header}, [latch]
     while pending:

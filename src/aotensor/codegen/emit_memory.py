@@ -106,9 +106,9 @@ def _alloc(e: Emitter, op: memref.AllocOp) -> None:
     if alignment <= _MALLOC_ALIGNMENT or not (has_aligned or is_freed):
         start = first = e.builder.call(sized(e.module, "malloc"), [size])
     elif has_aligned:
-        start = first = _aligned(e, size, alignment)
+        start = first = _call_aligned_alloc(e, size, alignment)
     else:
-        start, first = _aligned_inside(e, size, alignment)
+        start, first = _align_in_malloc(e, size, alignment)
     if e.function.function_type.return_type == llvm.i32:
         _return_without_memory(e, start, size)
     number = op.attributes.get(RESIZABLE)
@@ -120,7 +120,7 @@ def _alloc(e: Emitter, op: memref.AllocOp) -> None:
     e.set(op.memref, replace(e.make_buffer(kind, first, sizes), base=start))
 
 
-def _aligned(e: Emitter, size: Value, alignment: int) -> Value:
+def _call_aligned_alloc(e: Emitter, size: Value, alignment: int) -> Value:
     """Allocate by aligned_alloc, which requires multiples of the alignment; a negative size fails."""
     padded = e.builder.add(size, llvm.constant(llvm.i64, alignment - 1))
     padded = e.builder.and_(padded, llvm.constant(llvm.i64, -alignment))
@@ -129,7 +129,7 @@ def _aligned(e: Emitter, size: Value, alignment: int) -> Value:
     return e.builder.call(sized(e.module, "aligned_alloc"), [llvm.constant(llvm.i64, alignment), padded])
 
 
-def _aligned_inside(e: Emitter, size: Value, alignment: int) -> tuple[Value, Value]:
+def _align_in_malloc(e: Emitter, size: Value, alignment: int) -> tuple[Value, Value]:
     """Allocate by malloc, with room for alignment: return (address to free, address of the elements)."""
     is_fine = e.builder.icmp_signed(">=", size, llvm.constant(llvm.i64, 0))
     room = e.builder.add(size, llvm.constant(llvm.i64, alignment))

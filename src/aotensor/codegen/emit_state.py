@@ -22,7 +22,7 @@ from aotensor.codegen import llvm
 from aotensor.codegen.debug_info import DebugInfo
 from aotensor.codegen.llvm import Builder, Function, Module, Node, Type, Value
 from aotensor.codegen.weights.file import Place
-from aotensor.codegen.weights.reads import apart_from_weights
+from aotensor.codegen.weights.reads import no_weights_metadata
 from aotensor.errors import InternalError
 from aotensor.ir.types import DTYPE_OF_FLOAT, register_name
 
@@ -393,7 +393,7 @@ class Emitter:
     def tag(self, access: Any, buffer: Buffer) -> None:
         """Attach alias metadata of the buffer, and access groups of the enclosing loops, to an access."""
         is_apart = self.weights and not buffer.is_weights
-        for name, metadata in (apart_from_weights(self.module, buffer.scope) if is_apart else buffer.scope).items():
+        for name, metadata in (no_weights_metadata(self.module, buffer.scope) if is_apart else buffer.scope).items():
             access.set_metadata(name, metadata)
         if self.access_groups:
             groups = self.access_groups

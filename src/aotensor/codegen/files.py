@@ -83,7 +83,7 @@ class _Staged:
     def put(self, is_last: bool) -> None:
         """Rename the file to its target; keep the former file until all are renamed, unless this is the last one."""
         if not is_last and self.target.exists():
-            self.backup = _copy_beside(self.target)
+            self.backup = _second_name(self.target)
         os.replace(self.fresh, self.target)
         self.is_put = True
 
@@ -149,7 +149,7 @@ def _mode(target: Path) -> int:
     return (0o777 if target.suffix == ".so" else 0o666) & ~mask
 
 
-def _copy_beside(target: Path) -> str:
+def _second_name(target: Path) -> str:
     """The name of a second link to a file, or of a copy if the file system has no links."""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
     os.close(handle)

@@ -44,7 +44,7 @@ def header_text(manifest: Manifest) -> str:
         *("\n".join([_comment(comment), text]) for comment, text in weights_lines(manifest)),
         *(_interface(manifest, interface) for interface in manifest.interfaces),
         _common(manifest),
-        _apart(manifest),
+        _lookup_chain(manifest),
         f"#ifdef __cplusplus\n}}\n#endif\n#endif /* {guard} */",
     ]
     return "\n\n".join(parts) + "\n"
@@ -243,9 +243,9 @@ def _for_python(prefix: str) -> list[str]:
     ]
 
 
-def _apart(manifest: Manifest) -> str:
+def _lookup_chain(manifest: Manifest) -> str:
     """Declarations for several libraries in one program: a chain of functions that looks up texts in each library."""
-    own, prefix = OwnSymbols.of(manifest), manifest.prefix
+    own, prefix = OwnSymbols.from_manifest(manifest), manifest.prefix
     message, json = f"{prefix}aotensor_status_message", f"{prefix}aotensor_manifest"
     chained = f"{prefix}aotensor_status_message_{c_suffix(manifest.name)}"
     note = (

@@ -34,8 +34,8 @@ from aotensor.codegen.parts import (
     digest_parts,
     kernel_parts,
     matrix_parts,
-    of_level,
     product_parts,
+    rename_for_level,
 )
 from aotensor.codegen.targets.archive import archive
 from aotensor.codegen.targets.javascript import module_text, types_text
@@ -306,7 +306,7 @@ def _add_levels(
         name_by_level(level, [symbol for part in parts for symbol in part.symbols])
     choose_among_levels(lowest, levels)
     return tuple(
-        Level(level.machine, str(level.module), tuple(map(of_level, parts)))
+        Level(level.machine, str(level.module), tuple(map(rename_for_level, parts)))
         for level, parts in zip(levels, products, strict=True)
     )
 

@@ -134,7 +134,7 @@ def _product_part(symbol: str, threads: bool, facts: Target | None, strict: bool
     return Part(f"product {how}{told}{symbol}", make, (symbol,))
 
 
-def of_level(part: Part) -> Part:
+def rename_for_level(part: Part) -> Part:
     """A copy of a part with symbols that contain its CPU level, to link several levels together."""
 
     def make(machine: Machine) -> Module:

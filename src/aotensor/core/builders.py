@@ -245,7 +245,7 @@ class TensorBuilder(Protocol):
         """(least, largest) element of a vector of positions, if both follow from constants alone; else None."""
         ...
 
-    def counted(self, positions: Tensor) -> Tensor:
+    def mark_as_range(self, positions: Tensor) -> Tensor:
         """Return the vector, recorded as 0, 1, 2, …"""
         ...
 

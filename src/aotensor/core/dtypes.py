@@ -19,17 +19,17 @@ from aotensor_runtime.arrays.plain import dtype_hint
 from aotensor_runtime.arrays.plain import kind_of as kind_of
 
 
-def _of_kind(kind: str) -> tuple[str, ...]:
+def _dtypes_of_kind(kind: str) -> tuple[str, ...]:
     return tuple(name for name, record in DTYPES.items() if record.kind == kind and not record.is_stored_only)
 
 
-BOOL: Final = _of_kind("b")
-SIGNED: Final = _of_kind("i")
-UNSIGNED: Final = _of_kind("u")
-FLOATS: Final = _of_kind("f")
+BOOL: Final = _dtypes_of_kind("b")
+SIGNED: Final = _dtypes_of_kind("i")
+UNSIGNED: Final = _dtypes_of_kind("u")
+FLOATS: Final = _dtypes_of_kind("f")
 HALVES: Final = tuple(name for name, record in DTYPES.items() if record.is_stored_only)
 """Floats that are storage formats only: arithmetic uses float32."""
-COMPLEX: Final = _of_kind("c")
+COMPLEX: Final = _dtypes_of_kind("c")
 INTEGERS: Final = SIGNED + UNSIGNED
 DISCRETE: Final = BOOL + INTEGERS
 ALL: Final = DISCRETE + FLOATS + HALVES

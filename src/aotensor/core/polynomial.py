@@ -23,7 +23,7 @@ class Polynomial:
     terms: Mapping[Monomial, Fraction] = field(default_factory=dict)
 
     @staticmethod
-    def of(value: int | str) -> Polynomial:
+    def from_value(value: int | str) -> Polynomial:
         """Convert a number or the name of a dim to a polynomial."""
         key: Monomial = ((value, 1),) if isinstance(value, str) else ()
         factor = 1 if isinstance(value, str) else value
@@ -47,9 +47,9 @@ class Polynomial:
         return total
 
     def __sub__(self, other: Polynomial) -> Polynomial:
-        return self + other * Polynomial.of(-1)
+        return self + other * Polynomial.from_value(-1)
 
-    def over(self, other: Polynomial) -> Polynomial | None:
+    def divide(self, other: Polynomial) -> Polynomial | None:
         """The quotient, defined if `other` has one term."""
         if len(other.terms) != 1:
             return None
@@ -57,10 +57,10 @@ class Polynomial:
         return self * Polynomial({tuple((name, -power) for name, power in key): 1 / factor})
 
     def divided(self, other: Polynomial) -> Polynomial | None:
-        """The quotient; of two integers it is rounded down, otherwise it is the result of `over`."""
-        found = self.over(other)
+        """The quotient; of two integers it is rounded down, otherwise it is the result of `divide`."""
+        found = self.divide(other)
         number = None if found is None else found.number()
-        return found if number is None else Polynomial.of(floor(number))
+        return found if number is None else Polynomial.from_value(floor(number))
 
     def number(self) -> Fraction | None:
         """The value of a constant polynomial."""
@@ -82,14 +82,14 @@ class Polynomial:
         found = {key: factor for key, factor in self.terms.items() if (name, 1) in key}
         return Polynomial({tuple(item for item in key if item[0] != name): x for key, x in found.items()})
 
-    def typical(self) -> Fraction:
+    def typical_value(self) -> Fraction:
         """The value with 1000 substituted for every name, to compare formulas."""
         powers = [(factor, sum(power for _, power in key)) for key, factor in self.terms.items()]
         return sum((factor * Fraction(1000) ** power for factor, power in powers), Fraction(0))
 
     def __str__(self) -> str:
         ordered = sorted(self.terms.items(), key=lambda item: (-sum(power for _, power in item[0]), item[0]))
-        return " + ".join(_shown(key, factor) for key, factor in ordered) or "0"
+        return " + ".join(_term_text(key, factor) for key, factor in ordered) or "0"
 
 
 def _product(one: Monomial, other: Monomial) -> Monomial:
@@ -99,7 +99,7 @@ def _product(one: Monomial, other: Monomial) -> Monomial:
     return tuple(sorted((name, power) for name, power in powers.items() if power))
 
 
-def _shown(key: Monomial, factor: Fraction) -> str:
+def _term_text(key: Monomial, factor: Fraction) -> str:
     names = ["*".join([name] * power) if power > 0 else f"{name}^{power}" for name, power in key]
     number = [] if factor == 1 and names else [f"{float(factor):.12g}"]
     return "*".join([*number, *names])

@@ -114,7 +114,7 @@ class TensorType:
         if array.dtype.kind == "c" and not dtypes.is_complex(self.dtype):
             raise GraphTypeError(f"{_describe(value)} does not fit {self}", hint=dtype_hint(array.dtype))
         with np.errstate(over="ignore", invalid="ignore"):
-            found = converted(array, self.dtype)
+            found = cast_array(array, self.dtype)
         is_exact = is_literal and np.array_equal(found, array, equal_nan=dtypes.kind_of(array.dtype) in "fc")
         if is_exact and _KIND_ORDER[dtypes.kind_of(array.dtype)] <= _KIND_ORDER[dtypes.kind_of(found.dtype)]:
             return found
@@ -133,7 +133,7 @@ _KIND_ORDER = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 """Order of kinds: literals convert to their own kind or a later one, if their values fit."""
 
 
-def converted(x: Array, dtype: np.dtype[Any] | str) -> Array:
+def cast_array(x: Array, dtype: np.dtype[Any] | str) -> Array:
     """`x.astype(dtype)`, rounded once: ml_dtypes takes float64 and large integers to bfloat16 by way of float32.
 
     The float32 on the way has the last bit set where it is not exact (round to odd: Boldo and Melquiond, "Emulation of
@@ -157,7 +157,7 @@ def as_array(value: object) -> Array:
         raise GraphTypeError(error.diagnostic.title, hint=error.diagnostic.hint) from error
 
 
-def listed(items: object, what: str) -> list[Any]:
+def as_items(items: object, what: str) -> list[Any]:
     """The items of a sequence as a tuple.   Raises: GraphTypeError for anything else, and for a str."""
     if isinstance(items, list | tuple):
         return list(items)
@@ -168,7 +168,7 @@ def listed(items: object, what: str) -> list[Any]:
 
 def checked_dims(shape: Any) -> tuple[Dim, ...]:
     """Check the dims of a type.   Raises: GraphTypeError for anything but dims, GraphValueError for an invalid dim."""
-    return tuple(_checked_dim(dim) for dim in listed(shape, "a shape"))
+    return tuple(_checked_dim(dim) for dim in as_items(shape, "a shape"))
 
 
 def _checked_dim(dim: object) -> Dim:
@@ -239,7 +239,7 @@ def normalise_axes(axis: int | Sequence[int] | None, rank: int) -> tuple[int, ..
     """Sorted, distinct, non-negative axes; None means all.   Raises: GraphValueError for a repeated axis."""
     if axis is None:
         return tuple(range(rank))
-    axes = [axis] if isinstance(axis, int | np.integer) else listed(axis, "an axis")
+    axes = [axis] if isinstance(axis, int | np.integer) else as_items(axis, "an axis")
     result = sorted(normalise_axis(one, rank) for one in axes)
     if len(set(result)) != len(result):
         raise GraphValueError(f"axis {tuple(axes)} names one axis twice")

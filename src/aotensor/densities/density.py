@@ -100,7 +100,7 @@ def density_of(
     given = list(pieces(theta, [(x.shape, x.size) for x in parts]))
     back = [raveled(one.unconstrained(x)) for one, x in zip(parameters.values(), given, strict=True)]
     data = {key: x for key, x in inputs.items() if x not in replaced}
-    return Density(q, jacobian, density, parts, tuple(values), theta, joined(back), data)
+    return Density(q, jacobian, density, parts, tuple(values), theta, concatenate_vectors(back), data)
 
 
 def _arguments(
@@ -145,7 +145,7 @@ def raveled(x: Variable) -> Variable:
     return reshape(transpose(x) if x.type.ndim > 1 else x, (-1,))
 
 
-def joined(vectors: Sequence[Variable]) -> Variable:
+def concatenate_vectors(vectors: Sequence[Variable]) -> Variable:
     """Join vectors; of no vectors, an empty one."""
     return concatenate(list(vectors)) if vectors else as_tensor(np.zeros(0))
 

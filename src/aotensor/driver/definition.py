@@ -34,7 +34,7 @@ from aotensor.graph.expression import called
 from aotensor.graph.passes.pipeline import Pipeline, pipeline_of
 from aotensor.graph.passes.remarks import Note, Notes, listening
 from aotensor.graph.passes.run import PassRecord
-from aotensor.graph.site import made_at, user_names
+from aotensor.graph.site import user_names, variables_at
 from aotensor.graph.substitute import Replacements, checked_replacements
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
@@ -221,7 +221,7 @@ class Definition:
         """Results by name, computed from sparse inputs with their declared patterns as constants."""
         known = {}
         for key, x in self.patterned_arguments.items():
-            with made_at(x.site):
+            with variables_at(x.site):
                 known[x] = on_pattern(key, x, self.declared[key].pattern)
         return dict(zip(self.results, replace(list(self.results.values()), known), strict=True))
 
@@ -254,13 +254,13 @@ class Definition:
 def _leaf(name: str, x: Variable) -> Variable:
     """A new input with the extents of x in reverse order, for a column-major argument; dims keep their names."""
     shape = tuple(n if isinstance(n, int) else dim_name(name, axis, n) for axis, n in enumerate(x.tensor_type.shape))
-    with made_at(x.site):
+    with variables_at(x.site):
         return Variable(TensorType(x.dtype, shape[::-1]), name=x.name)
 
 
 def _transposed(x: Variable) -> Variable:
     """The transpose of x, with the source location of x."""
-    with made_at(x.site):
+    with variables_at(x.site):
         return transpose(x)
 
 

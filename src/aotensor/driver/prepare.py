@@ -22,10 +22,10 @@ from aotensor.ops.elementwise.forward_shapes import forward_shapes
 from aotensor.ops.elementwise.fuse import fuse_elementwise
 from aotensor.ops.scan.rewrite.branches import sink_into_branches
 from aotensor.ops.scan.rewrite.checkpoint import Checkpoints, checkpoint_loops
-from aotensor.ops.scan.rewrite.loops import has_loops, hoist_from_loops, sink_behind_loops
+from aotensor.ops.scan.rewrite.loops import has_loops, hoist_from_loops, sink_after_loops
 from aotensor.ops.scan.rewrite.merge import merge_loops
 from aotensor.ops.scan.rewrite.prune import prune_loops
-from aotensor.ops.scan.rewrite.tidy import tidy
+from aotensor.ops.scan.rewrite.simplify import tidy
 from aotensor.ops.stable.forms import use_stable_forms
 from aotensor.sparse.rewrites import rewrite_sparse
 
@@ -80,7 +80,7 @@ def expand_composites(
 
 GRAPH: Final[tuple[Rewrite, ...]] = (
     expand_composites, use_stable_forms, unify, merge_loops, prune_loops, checkpoint_loops, hoist_from_loops,
-    sink_behind_loops, hoist_from_loops, tidy, unify, prune_loops, sink_into_branches, forward_shapes, fuse_elementwise,
+    sink_after_loops, hoist_from_loops, tidy, unify, prune_loops, sink_into_branches, forward_shapes, fuse_elementwise,
 )  # fmt: skip
 """The passes over a graph with loops, in order."""
 GRAPH_RECIPE: Final = tuple(declared(rewrite)[1] for rewrite in GRAPH)

@@ -19,8 +19,8 @@ from aotensor.codegen.library import Blueprint, Library, build_library
 from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.rounding import round_each
-from aotensor.codegen.targets.facts import math_facts, passes_left_out, product_facts
 from aotensor.codegen.targets.levels import LevelCode, check_levels, full_name, split_levels
+from aotensor.codegen.targets.machine_properties import math_facts, passes_left_out, product_facts
 from aotensor.codegen.targets.systems import WASM, system_of
 from aotensor.codegen.weights.file import WeightsOption, WeightsPool, refuse_weights
 from aotensor.config import config
@@ -35,7 +35,7 @@ from aotensor.driver.report import Report
 from aotensor.driver.snapshots import Snapshots, kept_text
 from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION
 from aotensor.errors import GraphValueError, OptionError
-from aotensor.graph.coercion import one_of
+from aotensor.graph.coercion import check_choice
 from aotensor.graph.passes.pipeline import DEFAULT, Pipeline
 from aotensor.graph.passes.remarks import Remark
 from aotensor.graph.passes.run import PassRecord
@@ -45,10 +45,10 @@ from aotensor.ir.context import generic_text
 from aotensor.ir.forms import NEST_FORM, TENSOR_FORM
 from aotensor.ir.location import Locations
 from aotensor.ir.tensor_builder import FP_POLICIES
-from aotensor.ir.text import elided, text_of
+from aotensor.ir.text import elide_constants, text_of
 from aotensor.passes.checking.recipe import with_bounds_check, with_poison
 from aotensor.passes.pipeline import LOOPS, MATH, NEST, TENSOR, PassRunner, recipe
-from aotensor.passes.remark_texts import worded
+from aotensor.passes.remark_texts import render_remarks
 from aotensor.passes.report.bounds import refuse_heap, workspace_bound
 from aotensor.passes.schedule.accept import accept
 from aotensor.passes.target import Target
@@ -160,7 +160,7 @@ class Lowered:
     def remarks(self) -> list[Remark]:
         """The remarks of all passes, in order."""
         notes = [*(note for f in self.functions for note in f.graph_notes), *self.runner.notes.found]
-        return worded(notes, self.sites, {f.name: f.written_names for f in self.functions})
+        return render_remarks(notes, self.sites, {f.name: f.written_names for f in self.functions})
 
     def specs(self, pool: SharedValues | None = None) -> list[FunctionSpec]:
         """The manifest entries of the functions.   pool: receives first values of shared variables"""
@@ -190,7 +190,7 @@ def lower(
 
     Raises: GraphValueError for two functions of one name or an unknown fp policy, and the errors of typing rules.
     """
-    one_of("fp policy", options.fp, FP_POLICIES)
+    check_choice("fp policy", options.fp, FP_POLICIES)
     check_names(functions)
     machine, pipeline = options.machine(), options.pipeline or common_pipeline(functions)
     schedule = options.schedule or common_schedule(functions)
@@ -292,7 +292,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
             replace(spec, workspace=workspace_bound(lowered.module, spec.name, spec.kernel_dims, WORKSPACE_ALIGNMENT))
             for spec in specs
         ]
-    texts = {stage: elided(lowered.texts[stage]).encode() for stage in IR_STAGES if stage in lowered.texts}
+    texts = {stage: elide_constants(lowered.texts[stage]).encode() for stage in IR_STAGES if stage in lowered.texts}
     sections = {f"ir.{stage}": kept_text(stage, text) for stage, text in texts.items()}
     sections["passes"] = json.dumps([[x.name, x.before, x.after] for x in lowered.records]).encode()
     work = {spec.name: work_of(lowered.module, spec) for spec in specs}
@@ -330,7 +330,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
         [level.cpu for level in lowered.options.upper_levels() if level.cpu],
         lowered.options.allocates,
         lowered.options.freestanding,
-        [layer.fitted(specs) for layer in lowered.options.layers],
+        [layer.without_unsupported(specs) for layer in lowered.options.layers],
         constants.file(options.weights.file_name(name), name) if options.weights and constants else None,
     )
     # a separate module: printing fixes the names of a module, and levels rename functions

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import stage_text
-from aotensor.passes.schedule.edit import Edit, described, edited
+from aotensor.passes.schedule.edit import Edit, apply_edits, described
 
 
 def edited_nest(f: Definition, edits: Sequence[Edit]) -> str:
     """The nest text after all edits.   Raises: ScheduleError for an edit that does not fit"""
-    return edited(stage_text([f], "nest"), edits)
+    return apply_edits(stage_text([f], "nest"), edits)
 
 
 def loops_of_nest(f: Definition, edits: Sequence[Edit]) -> list[str]:

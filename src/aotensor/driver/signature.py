@@ -14,7 +14,7 @@ from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError, 
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected, is_null
 from aotensor.graph.site import warn_user
-from aotensor.graph.substitute import fitted, pairs_of
+from aotensor.graph.substitute import convert_to_type_of, pairs_of
 from aotensor.graph.variable import Constant, SharedVariable, Variable
 from aotensor.graph.walk import leaves, replace, toposort
 from aotensor.sparse.construct.declared_pattern import checked_pattern
@@ -213,7 +213,7 @@ def checked_updates(updates: Updates) -> list[tuple[SharedVariable, Variable]]:
             raise GraphTypeError(f"only shared variables can be updated, not {target!r:.60}")
         if any(target is old for old, _ in pairs):
             raise GraphValueError(f"the shared variable {target} is updated twice")
-        pairs.append((target, fitted(value, target, f"the update of {target}")))
+        pairs.append((target, convert_to_type_of(value, target, f"the update of {target}")))
     return pairs
 
 

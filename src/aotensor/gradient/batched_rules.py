@@ -23,8 +23,11 @@ class SampledRules:
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         """Cotangents of the inputs; those of inputs shared by all samples are summed over the samples."""
         samples, every = _Samples(), [True] * len(outputs)
-        xs = samples.of(inputs, self.node.inputs, self.is_batched)
-        ys, cts = samples.of(outputs, self.node.outputs, every), samples.of(cotangents, self.node.outputs, every)
+        xs = samples.substitute(inputs, self.node.inputs, self.is_batched)
+        ys, cts = (
+            samples.substitute(outputs, self.node.outputs, every),
+            samples.substitute(cotangents, self.node.outputs, every),
+        )
         terms = samples.batched(self.node.op.pullback(xs, ys, cts), self.node.inputs, outputs[0])
         return [
             term if on or not has_value(term) else sum_of(term, axis=0)
@@ -34,9 +37,9 @@ class SampledRules:
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         """Tangents of the outputs, all with the axis of samples."""
         samples = _Samples()
-        xs = samples.of(inputs, self.node.inputs, self.is_batched)
-        ys = samples.of(outputs, self.node.outputs, [True] * len(outputs))
-        ts = samples.of(tangents, self.node.inputs, self.is_batched)
+        xs = samples.substitute(inputs, self.node.inputs, self.is_batched)
+        ys = samples.substitute(outputs, self.node.outputs, [True] * len(outputs))
+        ts = samples.substitute(tangents, self.node.inputs, self.is_batched)
         return samples.batched(self.node.op.pushforward(xs, ys, ts), self.node.outputs, outputs[0])
 
 
@@ -46,7 +49,7 @@ class _Samples:
     def __init__(self) -> None:
         self._batched: dict[Variable, Variable] = {}
 
-    def of(self, found: Sequence[Variable], alone: Sequence[Variable], marks: Sequence[bool]) -> list[Variable]:
+    def substitute(self, found: Sequence[Variable], alone: Sequence[Variable], marks: Sequence[bool]) -> list[Variable]:
         """Replace each marked variable of `found` by a symbol for one sample, with the dims in `alone`; keep the
         others.
         """

@@ -102,7 +102,7 @@ class OpFromGraph(Op):
             raise GraphTypeError(f"{self.name}: expected {count} inputs, found {len(inputs)}")
         extents: dict[str, tuple[Variable, int]] = {}
         fitted = [
-            _fitted(f"{self.name}: input {inner}", as_sparse_or_tensor(x), inner.tensor_type, extents)
+            _as_input(f"{self.name}: input {inner}", as_sparse_or_tensor(x), inner.tensor_type, extents)
             for x, inner in zip(inputs, self.inner_inputs, strict=False)
         ]
         return [*fitted, *(inputs[count:] or self.shared)]
@@ -130,21 +130,21 @@ class OpFromGraph(Op):
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         rule, count = self._reverse, len(self.inner_inputs)
         if rule is None:
-            return self._pulled(inputs, outputs, cotangents)
+            return self._sweep_backward(inputs, outputs, cotangents)
         found: list[Variable] = rule.terms(inputs[:count], outputs, filled(cotangents, outputs))
         if not rule.defaults and not self.shared:
             return found
-        own = self._pulled(inputs, outputs, cotangents)
+        own = self._sweep_backward(inputs, outputs, cotangents)
         return [own[i] if i in rule.defaults or i >= count else found[i] for i in range(len(own))]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         rule, count = self._forward, len(self.inner_inputs)
         if rule is None:
-            return self._pushed(inputs, outputs, tangents)
+            return self._sweep_forward(inputs, outputs, tangents)
         found: list[Variable] = rule.terms(inputs[:count], outputs, tangents[:count])
         if not rule.defaults:
             return found
-        own = self._pushed(inputs, outputs, tangents)
+        own = self._sweep_forward(inputs, outputs, tangents)
         return [own[i] if i in rule.defaults else found[i] for i in range(len(own))]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
@@ -186,11 +186,11 @@ class OpFromGraph(Op):
             self._instances[types] = Expansion(slots, inner)
         return self._instances[types]
 
-    def _pulled(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
+    def _sweep_backward(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         """Cotangents of all inputs by a backward sweep through the graph."""
         return pull_through(self._instance_on(inputs), inputs, outputs, cotangents)
 
-    def _pushed(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
+    def _sweep_forward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         """Tangents of all outputs by a forward sweep through the graph."""
         return push_through(self._instance_on(inputs), inputs, outputs, tangents)
 
@@ -200,7 +200,7 @@ class OpFromGraph(Op):
         return batch_through(self._instance_on(single), inputs, is_batched)
 
 
-def _fitted(what: str, x: Variable, wanted: TensorType, extents: dict[str, tuple[Variable, int]]) -> Variable:
+def _as_input(what: str, x: Variable, wanted: TensorType, extents: dict[str, tuple[Variable, int]]) -> Variable:
     """x as an input of type `wanted`: cast if lossless, with its dims checked where the graph relies on them.
 
     extents: dim name → its first occurrence.

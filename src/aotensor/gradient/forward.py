@@ -9,18 +9,18 @@ from aotensor.core.types import TensorType
 from aotensor.errors import GraphValueError, NullTypeGradError
 from aotensor.gradient.options import (
     as_variables,
+    disconnected_result,
     disconnected_value,
     float_of,
     is_float,
     like,
     on_disconnection,
     report_disconnection,
-    stand_in,
 )
 from aotensor.gradient.origins import remembers
 from aotensor.gradient.reverse import as_points, grad
 from aotensor.gradient.sweep import Sweep
-from aotensor.gradient.terms import Pattern, checked_terms, connection_pattern, sends_zeros
+from aotensor.gradient.terms import Pattern, checked_terms, connection_pattern, has_zero_cotangent
 from aotensor.graph.coercion import coerced
 from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import (
@@ -75,7 +75,7 @@ def pushforward(
             )
         if is_disconnected(tangent):
             report_disconnection(policy, f"Rop: {x} does not depend on any wrt, or only on its shape", x)
-            results.append(stand_in(kind, x))
+            results.append(disconnected_result(kind, x))
         else:
             results.append(tangent)
     return like(f, results)
@@ -92,14 +92,14 @@ def push(outputs: Sequence[Variable], wrt: Sequence[Variable], points: Sequence[
     tangents = {x: sum_terms(terms, add) for x, terms in collected.items()}
     for node in stable_order(outputs, tangents, tangents):
         with differentiating(node):
-            pushed = _pushed(node, tangents)
+            pushed = _node_tangents(node, tangents)
         for x, tangent in zip(node.outputs, pushed, strict=True):
             if not is_disconnected(tangent):
                 tangents.setdefault(x, tangent)
     return [tangents[x] if x in tangents else disconnected() for x in outputs]
 
 
-def _pushed(node: Apply, known: dict[Variable, Variable]) -> list[Variable]:
+def _node_tangents(node: Apply, known: dict[Variable, Variable]) -> list[Variable]:
     """Tangents of the outputs of one node; `known` has the tangents of the variables before it."""
     results = [disconnected() for _ in node.outputs]
     if not any(x in known for x in node.inputs):
@@ -108,7 +108,7 @@ def _pushed(node: Apply, known: dict[Variable, Variable]) -> list[Variable]:
     given = {k: known[x] for k, x in enumerate(node.inputs) if x in known and any(pattern[k])}
     real = {k: tangent for k, tangent in given.items() if has_value(tangent)}
     # zero tangents of discrete values add nothing, even where the derivative is infinite
-    is_still = is_faithful and all(sends_zeros(node, x) for x in node.outputs)
+    is_still = is_faithful and all(has_zero_cotangent(node, x) for x in node.outputs)
     moving = {k: t for k, t in real.items() if not (is_still or (is_faithful and is_zeros(t)))}
     if moving:
         results = _by_rule(node, pattern, [moving.get(k, disconnected()) for k in range(len(node.inputs))])
@@ -138,7 +138,7 @@ def _by_rule(node: Apply, pattern: Pattern, tangents: Sequence[Variable]) -> lis
     if chosen_rule(op, FORWARD_RULES) is None:
         if chosen_rule(op, REVERSE_RULES) is not None:
             return _by_two_pullbacks(node, pattern, tangents)
-        graph = Expansion.of(node.op, node.inputs)
+        graph = Expansion.for_op(node.op, node.inputs)
         if graph is not None:
             return push_through(graph, node.inputs, node.outputs, tangents)
     found = call_pushforward(node.op, node.inputs, node.outputs, tangents)

@@ -65,7 +65,7 @@ class Guarded:
     guards: Guards
     term: Variable
 
-    def within(self, count: int, x: Variable) -> Guarded:
+    def with_first_guards(self, count: int, x: Variable) -> Guarded:
         """This cotangent under the first `count` guards only; it is 0 where one of the other guards fails."""
         if not has_value(self.term):
             return Guarded(self.guards[:count], self.term)
@@ -77,7 +77,7 @@ class Guarded:
     def by_whole(self, x: Variable) -> Guarded:
         """This cotangent under the leading guards on whole values; the other guards become elementwise masks."""
         count = next((k for k, guard in enumerate(self.guards) if not guard.is_whole), len(self.guards))
-        return self.within(count, x)
+        return self.with_first_guards(count, x)
 
 
 def total(terms: Sequence[Guarded], x: Variable) -> Guarded:
@@ -181,7 +181,7 @@ def pull_elements(node: Apply, given: Guarded) -> list[Guarded]:
     op, y = node.op, node.outputs[0]
     assert isinstance(op, Elementwise)
     routes = op.row.routes(*node.inputs) if op.row.routes is not None else (None,) * len(node.inputs)
-    given = Guarded(_joined(given.guards), given.term)
+    given = Guarded(_merge_guards(given.guards), given.term)
     found = []
     for position, (x, route) in enumerate(zip(node.inputs, routes, strict=True)):
         if position in op.row.unread:
@@ -191,7 +191,7 @@ def pull_elements(node: Apply, given: Guarded) -> list[Guarded]:
         if route is not None:
             guards = (*guards, Guard(cast(route[0], "bool"), route[1], False))
         else:
-            scaled = op.scaled(given.term, position, node.inputs, y)
+            scaled = op.scale_cotangent(given.term, position, node.inputs, y)
         if scaled is None:
             found.append(Guarded(given.guards, zero_gradient(x)))
         elif is_null(scaled):
@@ -204,7 +204,7 @@ def pull_elements(node: Apply, given: Guarded) -> list[Guarded]:
     return found
 
 
-def _joined(guards: Guards) -> Guards:
+def _merge_guards(guards: Guards) -> Guards:
     """Guards with all masks but the first few merged into one, so that long chains of choices need few `where` ops."""
     first = next((k for k, guard in enumerate(guards) if not guard.is_whole), len(guards)) + _SEPARATE_MASKS
     masks = guards[first:]
@@ -219,7 +219,7 @@ def _is_repeated(x: TensorType, y: TensorType) -> bool:
     return x.rank != y.rank or any(dim == 1 != wide for dim, wide in zip(x.shape, y.shape, strict=True))
 
 
-def carried(guards: Guards, node: Apply, position: int) -> Guards | None:
+def translate_guards(guards: Guards, node: Apply, position: int) -> Guards | None:
     """Translate guards on an op's output to guards on an input, whose elements are masked if all their uses are."""
     found = []
     for guard in guards:

@@ -126,19 +126,19 @@ class _Analysis:
 
     def _walk(self, outputs: Sequence[Variable]) -> None:
         for node in toposort(outputs, stop=self.known):
-            found = self._through(node)
+            found = self._propagate(node)
             for y, differential in zip(node.outputs, found, strict=True):
                 self.known.setdefault(y, _shortened(differential))
         for x in outputs:
             self.known.setdefault(x, _constant(x))
 
-    def _of(self, x: Variable) -> Differential:
+    def _differential_of(self, x: Variable) -> Differential:
         return self.known.setdefault(x, _constant(x))
 
-    def _through(self, node: Apply) -> list[Differential]:
+    def _propagate(self, node: Apply) -> list[Differential]:
         """The differentials of the outputs of a node."""
-        given = [self._of(x) for x in node.inputs]
-        moving = [k for k, d in enumerate(given) if not _is_still(d)]
+        given = [self._differential_of(x) for x in node.inputs]
+        moving = [k for k, d in enumerate(given) if not _is_zero_differential(d)]
         if not moving or isinstance(node.op, ConstantOp | DiscreteOp):
             return [_constant(y) for y in node.outputs]
         if isinstance(node.op, HolomorphicView):
@@ -155,7 +155,7 @@ class _Analysis:
 
     @staticmethod
     def _are_holomorphic(given: Sequence[Differential]) -> bool:
-        return all(_is_still(d) or (isinstance(d, tuple) and _is_transposed(*d)) for d in given)
+        return all(_is_zero_differential(d) or (isinstance(d, tuple) and _is_transposed(*d)) for d in given)
 
     def _complex(self, node: Apply, given: Sequence[Any]) -> list[Differential] | None:
         """Differentials of ops that convert between complex values and their parts; None for other ops."""
@@ -207,13 +207,13 @@ class _Analysis:
             case Elementwise(name=name):
                 groups = tuple((k,) for k in range(len(given))) if name == "mul" else _LINEAR.get(name, ())
                 positions = {k for group in groups for k in group} | node.op.row.unread
-                return self._added(node, given, moving, groups) if {*moving} <= positions else None
+                return self._sum_differentials(node, given, moving, groups) if {*moving} <= positions else None
             case MultilinearOp() if len(live) == len(node.outputs) == 1:
-                return self._added(node, given, moving, node.op.groups(len(given)))
+                return self._sum_differentials(node, given, moving, node.op.groups(len(given)))
             case SolveOp() if [k for k in moving if node.op.connection_pattern(node)[k][0]] == [
                 range(len(given))[node.op.side]
             ]:
-                return self._added(node, given, moving, [(range(len(given))[node.op.side],)])
+                return self._sum_differentials(node, given, moving, [(range(len(given))[node.op.side],)])
             case Split() if moving == [0]:
                 return [self._mapped(self._step(node, 0, (0,), y), given[0]) for y in node.outputs]
             case IfElse(count=count) if 0 not in moving:
@@ -226,9 +226,9 @@ class _Analysis:
         if found is None:
             return [_constant(y) if dtypes.is_discrete(y.dtype) else OPAQUE for y in node.outputs]
         self._walk(found)
-        return [self._of(y) for y in found]
+        return [self._differential_of(y) for y in found]
 
-    def _added(
+    def _sum_differentials(
         self, node: Apply, given: Sequence[Any], moving: Sequence[int], groups: Sequence[tuple[int, ...]]
     ) -> list[Differential]:
         """The sum of the mapped differentials of all varying inputs that are in a linear group."""
@@ -268,7 +268,7 @@ def _is_repeated(x: Variable, y: Variable) -> bool:
     return x.ndim != y.ndim or any(n == 1 != m for n, m in zip(x.static_shape, y.static_shape, strict=True))
 
 
-def _is_still(d: Differential) -> bool:
+def _is_zero_differential(d: Differential) -> bool:
     return not isinstance(d, _Opaque) and not (d[0] or d[1] if isinstance(d, tuple) else d)
 
 

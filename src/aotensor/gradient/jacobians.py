@@ -23,8 +23,8 @@ from aotensor.graph.vectorize import batch
 from aotensor.graph.walk import replace
 from aotensor.ops.batching import repeated
 from aotensor.ops.complex.holomorphic import holomorphic_in
-from aotensor.ops.complex.loops import as_pair, of_pair
-from aotensor.ops.complex.parts import imag, real, whole
+from aotensor.ops.complex.loops import as_pair, from_pair
+from aotensor.ops.complex.parts import imag, join_parts, real
 from aotensor.ops.diagonal import eye
 from aotensor.ops.elementwise.compare import cast, eq
 from aotensor.ops.ranges import arange
@@ -196,7 +196,7 @@ def _by_rows_of_parts(
     reals = [x for x in targets if not dtypes.is_complex(x.dtype)]
     others = [x for x in targets if dtypes.is_complex(x.dtype)]
     parts = [_by_rows(part, reals, stop, policy, vectorize) for part in (real(expression), imag(expression))]
-    pairs = (whole(*both) for both in zip(*parts, strict=True))
+    pairs = (join_parts(*both) for both in zip(*parts, strict=True))
     rows = iter(_by_rows(expression, others, stop, policy, vectorize) if others else [])
     return [next(rows) if dtypes.is_complex(x.dtype) else next(pairs) for x in targets]
 
@@ -221,13 +221,13 @@ def _by_columns(expression: Variable, x: Variable, vectorize: bool) -> Variable 
 def _samples(terms: Sequence[Variable], slot: Variable, like: Variable, vectorize: bool) -> list[Variable]:
     """The terms with every row of an identity of the shape of `like` substituted for `slot`, as a batch or a loop."""
     if not vectorize:
-        return _looped(terms, slot, like)
+        return _rows_by_loop(terms, slot, like)
     identity = _identity(like, slot.dtype)
     found = batch(terms, {slot: identity})
     return [new if new.ndim > old.ndim else repeated(new, identity) for new, old in zip(found, terms, strict=True)]
 
 
-def _looped(terms: Sequence[Variable], slot: Variable, like: Variable) -> list[Variable]:
+def _rows_by_loop(terms: Sequence[Variable], slot: Variable, like: Variable) -> list[Variable]:
     """The terms with every row of an identity of the shape of `like` substituted for `slot`, by a loop."""
     extents = extents_of(like)
     numbers = arange(product(extents))
@@ -238,7 +238,7 @@ def _looped(terms: Sequence[Variable], slot: Variable, like: Variable) -> list[V
         return [as_pair(x) if dtypes.is_complex(x.dtype) else x for x in found]
 
     found = Loop(row, numbers, None, None).run(-1, "jacobian", frugal=True)[0]
-    return [of_pair(x) if dtypes.is_complex(term.dtype) else x for x, term in zip(found, terms, strict=True)]
+    return [from_pair(x) if dtypes.is_complex(term.dtype) else x for x, term in zip(found, terms, strict=True)]
 
 
 def _identity(x: Variable, dtype: str) -> Variable:

@@ -17,7 +17,7 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.operations import functions
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import evaluate_all
-from aotensor.ops.complex.loops import as_pair, of_pair
+from aotensor.ops.complex.loops import as_pair, from_pair
 from aotensor.ops.reduce.sums import sum
 
 _STEPS = {"float64": 1e-7, "float32": 3e-4, "float16": 1e-1}
@@ -192,7 +192,7 @@ def through_pairs(fun: Callable[..., Any], pt: Sequence[Any]) -> tuple[Callable[
     is_complex = [array.dtype.name in ("complex64", "complex128") for array in arrays]
 
     def of_pairs(*inputs: Variable) -> Any:
-        found = fun(*(of_pair(x) if on else x for x, on in zip(inputs, is_complex, strict=True)))
+        found = fun(*(from_pair(x) if on else x for x, on in zip(inputs, is_complex, strict=True)))
         return as_pair(found) if isinstance(found, Variable) and dtypes.is_complex(found.dtype) else found
 
     pairs = [np.stack([a.real, a.imag], -1) if on else a for a, on in zip(arrays, is_complex, strict=True)]

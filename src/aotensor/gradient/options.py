@@ -8,7 +8,7 @@ from typing import Any
 from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.errors import DisconnectedInputError, GraphTypeError, GraphValueError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import disconnected, has_value
 from aotensor.graph.site import warn_user
 from aotensor.graph.variable import Variable
@@ -17,13 +17,13 @@ from aotensor.ops.linear import zero_gradient
 
 def on_disconnection(option: str, value: object) -> str:
     """Check the option `disconnected_inputs`: "ignore", "warn" or "raise".   Raises: GraphValueError"""
-    return one_of(option, value, ("ignore", "warn", "raise"))  # type: ignore[no-any-return]
+    return check_choice(option, value, ("ignore", "warn", "raise"))  # type: ignore[no-any-return]
 
 
 def disconnected_value(value: object) -> str:
     """Check `return_disconnected`: "zero", "none" (None) or "disconnected", in any case.   Raises: GraphValueError"""
     spelling = "none" if value is None else value.lower() if isinstance(value, str) else value
-    return one_of("return_disconnected", spelling, ("zero", "none", "disconnected"))  # type: ignore[no-any-return]
+    return check_choice("return_disconnected", spelling, ("zero", "none", "disconnected"))  # type: ignore[no-any-return]
 
 
 def report_disconnection(policy: str, message: str, x: Variable, lines: Sequence[str] = ()) -> None:
@@ -39,7 +39,7 @@ def report_disconnection(policy: str, message: str, x: Variable, lines: Sequence
         warn_user(str(error))
 
 
-def stand_in(kind: str, x: Variable) -> Variable | None:
+def disconnected_result(kind: str, x: Variable) -> Variable | None:
     """The result for a disconnected x: zeros like x, None, or a variable of DisconnectedType.
 
     Raises: GraphTypeError if zeros are requested and x has no zero.

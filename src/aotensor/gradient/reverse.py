@@ -12,17 +12,17 @@ from aotensor.gradient.options import (
     as_constants,
     as_variables,
     check_like,
+    disconnected_result,
     disconnected_value,
     float_of,
     is_float,
     like,
     on_disconnection,
     report_disconnection,
-    stand_in,
 )
 from aotensor.gradient.origins import remembers
 from aotensor.gradient.sweep import Sweep
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import has_value, is_disconnected, is_null, sum_terms
 from aotensor.graph.substitute import pairs_of
 from aotensor.graph.variable import Variable, constant
@@ -64,16 +64,16 @@ def grad(
     """
     policy = on_disconnection("disconnected_inputs", disconnected_inputs)
     kind = disconnected_value(return_disconnected)
-    nulls = one_of("null_gradients", null_gradients, ("raise", "return"))
+    nulls = check_choice("null_gradients", null_gradients, ("raise", "return"))
     known = _checked_known(known_grads)
     if cost is None and known_grads is None:
         raise GraphValueError("grad: give cost, known_grads or both")
     if cost is not None:
         _check_cost(cost)
     targets = as_variables(wrt, "wrt")
-    seeds = [(cost, _one(cost))] if cost is not None and cost not in known else []
+    seeds = [(cost, _unit_cotangent(cost))] if cost is not None and cost not in known else []
     sweep = Sweep(seeds, known, targets, as_constants(consider_constant), cost if add_names else None)
-    return like(wrt, _collected(sweep, targets, policy, kind, nulls))
+    return like(wrt, _collect(sweep, targets, policy, kind, nulls))
 
 
 def _check_cost(cost: object) -> None:
@@ -88,7 +88,7 @@ def _check_cost(cost: object) -> None:
         raise GraphTypeError("cost must be real, but it is complex", lines=[cost.describe()], hint=hint)
 
 
-def _one(cost: Variable) -> Variable:
+def _unit_cotangent(cost: Variable) -> Variable:
     return constant(1, dtype=float_of(cost))
 
 
@@ -114,7 +114,7 @@ def _checked_known(known_grads: Any) -> dict[Variable, Variable]:
 
 
 @rare_collections
-def _collected(
+def _collect(
     sweep: Sweep, targets: Sequence[Variable], policy: str, kind: str, nulls: str = "raise"
 ) -> list[Variable | None]:
     """The gradients of the targets; disconnected and null gradients are handled as the options of `grad` say."""
@@ -133,7 +133,7 @@ def _collected(
         if is_disconnected(total):
             if sweep.is_connected(x):
                 _report(policy, x, sweep)
-            results.append(stand_in(kind, x))
+            results.append(disconnected_result(kind, x))
         else:
             results.append(total)
     return results
@@ -169,7 +169,7 @@ def pullback(
     targets = as_variables(wrt, "wrt")
     points = as_points(eval_points, outputs, "f")
     sweep = Sweep(list(zip(outputs, points, strict=True)), {}, targets, as_constants(consider_constant))
-    return like(wrt, _collected(sweep, targets, policy, kind))
+    return like(wrt, _collect(sweep, targets, policy, kind))
 
 
 Lop = pullback

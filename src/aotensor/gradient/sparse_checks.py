@@ -66,14 +66,14 @@ def sparse_random_inputs(
     """
     rng = np.random.default_rng() if rng is None else rng
     type = SparseTensorType(format, out_dtype or config.floatX)
-    drawn = [_drawn(rng, type, shape, p, gap) for _ in range(n)]
+    drawn = [_draw_matrix(rng, type, shape, p, gap) for _ in range(n)]
     for matrix in drawn:
         if explicit_zero and matrix.nnz:
             matrix.data[rng.integers(matrix.nnz)] = 0
     return [type() for _ in drawn], [_backwards(matrix) if unsorted_indices else matrix for matrix in drawn]
 
 
-def _drawn(rng: np.random.Generator, type: SparseTensorType, shape: tuple[int, int], p: float, gap: Gap) -> Any:
+def _draw_matrix(rng: np.random.Generator, type: SparseTensorType, shape: tuple[int, int], p: float, gap: Gap) -> Any:
     rows, columns = np.nonzero(rng.random(shape) < p)
     is_float = np.dtype(type.dtype).kind == "f"
     low, high = gap if isinstance(gap, tuple) else (0, gap if gap is not None else 1 if is_float else 100)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from aotensor.gradient.guards import Guarded, Guards, carried, pull_choice, pull_elements, shared_guards, total
+from aotensor.gradient.guards import Guarded, Guards, pull_choice, pull_elements, shared_guards, total, translate_guards
 from aotensor.gradient.options import (
     is_float,
 )
-from aotensor.gradient.terms import Pattern, check_connection, checked_terms, connection_pattern, sends_zeros
+from aotensor.gradient.terms import Pattern, check_connection, checked_terms, connection_pattern, has_zero_cotangent
 from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import (
     REVERSE_RULES,
@@ -56,7 +56,7 @@ class Sweep:
         self._stop = set(stop)
         self._order = stable_order(sources, self._stop, {*wrt, *known, *self._stop})
         self._patterns: dict[Apply, Pattern] = {node: connection_pattern(node) for node in self._order}
-        reached = self._reached(x for x in sources if not (x in known and is_disconnected(known[x])))
+        reached = self._find_influencing(x for x in sources if not (x in known and is_disconnected(known[x])))
         self._connected = reached & self._useful(wrt)
         self._guarded: dict[Variable, Guarded] = {}
         self._totals: dict[Variable, Variable] = {}
@@ -88,14 +88,14 @@ class Sweep:
         """Call the pullbacks of all nodes between the seeds and wrt, in reverse topological order."""
         for node in reversed(self._order):
             with differentiating(node):
-                self._pull(node)
+                self._propagate_node(node)
 
     def total(self, x: Variable) -> Variable:
         """The cotangent of x: a real one, null, or disconnected. Final once all consumers of x have been passed."""
         if x not in self._connected:
             return disconnected()
         if x not in self._totals:
-            found = self._total(x).within(0, x).term
+            found = self._total(x).with_first_guards(0, x).term
             self._name(found, x)
             self._totals[x] = found
         return self._totals[x]
@@ -114,7 +114,7 @@ class Sweep:
             self._guarded[x] = found
         return self._guarded[x]
 
-    def _reached(self, sources: Iterable[Variable]) -> set[Variable]:
+    def _find_influencing(self, sources: Iterable[Variable]) -> set[Variable]:
         """The variables that influence a seeded variable, by a walk backwards from the seeds."""
         severed = {x for x, cotangent in self._known.items() if is_disconnected(cotangent)}
         reached = set(sources)
@@ -135,7 +135,7 @@ class Sweep:
                     useful.add(output)
         return useful
 
-    def _pull(self, node: Apply) -> None:
+    def _propagate_node(self, node: Apply) -> None:
         """Add the cotangent contributions of one node to its inputs."""
         given = [Guarded((), disconnected()) if x in self._stop else self._total(x) for x in node.outputs]
         live = [not is_disconnected(one.term) for one in given]
@@ -161,7 +161,7 @@ class Sweep:
     ) -> list[Guarded]:
         """The cotangents of a node's inputs, with the guards that the op adds or passes on."""
         sent = [(x, one.term) for x, one, on in zip(node.outputs, given, live, strict=True) if on]
-        if node.op.is_faithful() and all(is_zeros(term) or sends_zeros(node, x) for x, term in sent):
+        if node.op.is_faithful() and all(is_zeros(term) or has_zero_cotangent(node, x) for x, term in sent):
             return [Guarded((), zero_gradient(x) if _meets(row, live) else disconnected())
                     for x, row in zip(node.inputs, pattern, strict=True)]  # fmt: skip
         if isinstance(node.op, IfElse):
@@ -169,9 +169,9 @@ class Sweep:
         if isinstance(node.op, Elementwise) and (node.op.row.routes or not _are_whole(given[0].guards)):
             return pull_elements(node, given[0])
         count = len(shared_guards([one for one, on in zip(given, live, strict=True) if on]))
-        cut = [one.within(count, y) for one, y in zip(given, node.outputs, strict=True)]
+        cut = [one.with_first_guards(count, y) for one, y in zip(given, node.outputs, strict=True)]
         guards = next(one.guards for one, on in zip(cut, live, strict=True) if on)
-        passed = [carried(guards, node, k) if any(row) else () for k, row in enumerate(pattern)]
+        passed = [translate_guards(guards, node, k) if any(row) else () for k, row in enumerate(pattern)]
         if any(found is None for found in passed):
             cut = [one.by_whole(y) for one, y in zip(cut, node.outputs, strict=True)]
             whole = next(one.guards for one, on in zip(cut, live, strict=True) if on)
@@ -183,7 +183,7 @@ class Sweep:
         self, node: Apply, pattern: Pattern, given: Sequence[Variable], live: Sequence[bool]
     ) -> list[Variable]:
         cotangents = [dense_origin(x) if on else disconnected() for x, on in zip(given, live, strict=True)]
-        found = _found_terms(node, cotangents)
+        found = _reverse_terms(node, cotangents)
         terms = checked_terms(node, REVERSE_RULES, found, node.inputs)
         check_connection(node, pattern, live, terms)
         if not any(on and dense_origin(x) is not x for x, on in zip(given, live, strict=True)):
@@ -206,10 +206,10 @@ class Sweep:
             total.name = f"(d{self._cost_name}/d{x.name})"
 
 
-def _found_terms(node: Apply, cotangents: Sequence[Variable]) -> Any:
+def _reverse_terms(node: Apply, cotangents: Sequence[Variable]) -> Any:
     """The terms returned by an op's reverse rule; without a rule, by a sweep through its expansion."""
     if chosen_rule(type(node.op), REVERSE_RULES) is None:
-        graph = Expansion.of(node.op, node.inputs)
+        graph = Expansion.for_op(node.op, node.inputs)
         if graph is not None:
             return pull_through(graph, node.inputs, node.outputs, cotangents)
     return call_pullback(node.op, node.inputs, node.outputs, cotangents)

@@ -28,7 +28,7 @@ def connection_pattern(node: Apply) -> Pattern:
     """
     pattern = node.op.connection_pattern(node)
     if _is_known_by_expansion(node.op):
-        graph = Expansion.of(node.op, node.inputs)
+        graph = Expansion.for_op(node.op, node.inputs)
         return pattern if graph is None else graph_pattern(graph.slots, graph.outputs)
     if not isinstance(pattern, list) or not all(isinstance(row, list) for row in pattern):
         raise GraphTypeError(f"{node.op.name}: connection_pattern must return a list of lists, not {pattern!r}")
@@ -79,7 +79,7 @@ def checked_terms(node: Apply, rules: tuple[str, ...], found: Any, expected: Seq
         found = [_real_of(term, x) for term, x in zip(found, expected, strict=True)]
     for position, (term, x) in enumerate(zip(found, expected, strict=True)):
         _check_term(f"{where}: term {position}", term, x)
-    return [_located(term, node) for term in found]
+    return [_locate_term(term, node) for term in found]
 
 
 def _real_of(term: Any, x: Variable) -> Any:
@@ -88,7 +88,7 @@ def _real_of(term: Any, x: Variable) -> Any:
     return real(term) if is_formula else term
 
 
-def _located(term: Variable, node: Apply) -> Variable:
+def _locate_term(term: Variable, node: Apply) -> Variable:
     """A null term, with the location of the op; other terms are returned unchanged."""
     if not is_null(term) or term.type.where:
         return term
@@ -148,7 +148,7 @@ def _report_missing(op: Op, what: str) -> None:
     warn_user(f"{what} is disconnected: give {op.name} a connection_pattern that says so")
 
 
-def sends_zeros(node: Apply, output: Variable) -> bool:
+def has_zero_cotangent(node: Apply, output: Variable) -> bool:
     """Is this output of `node` discrete, so that its cotangents contribute zeros?"""
     return not node.op.sees_discrete and dtypes.is_discrete(output.dtype)
 

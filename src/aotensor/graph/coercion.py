@@ -65,7 +65,7 @@ def coerced(function: F, name: str | None = None) -> F:
     return typing.cast(F, call)
 
 
-def one_of(what: str, value: Any, known: Collection[Any]) -> Any:
+def check_choice(what: str, value: Any, known: Collection[Any]) -> Any:
     """Check an option with a fixed list of values, and return it.   Raises: GraphValueError that lists the values."""
     if isinstance(value, str | int | None) and value in known:
         return value
@@ -82,7 +82,9 @@ def _checks(function: Callable[..., Any], shown: str) -> list[tuple[int | None, 
         members = _members(one.annotation, function)
         if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) or not members or not all(map(_is_known, members)):
             continue
-        if isinstance(one.default, str) and one.default:  # a parameter with a few words as values: `one_of` checks it
+        if (
+            isinstance(one.default, str) and one.default
+        ):  # a parameter with a few words as values: `check_choice` checks it
             continue
         index = None if one.kind == one.KEYWORD_ONLY else position
         found.append((index, one.name, _check(f"{shown}: {one.name}", members)))

@@ -10,7 +10,7 @@ from aotensor.core.types import Array
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, has_value
-from aotensor.graph.site import made_at, written_as
+from aotensor.graph.site import replacement_site, variables_at
 from aotensor.graph.variable import Constant, SharedVariable, Variable
 from aotensor.graph.walk import evaluate_all, input_of, leaves, replace, toposort
 
@@ -23,7 +23,7 @@ class Expansion:
     outputs: Sequence[Variable]
 
     @classmethod
-    def of(cls, op: Op, inputs: Sequence[Variable]) -> Expansion | None:
+    def for_op(cls, op: Op, inputs: Sequence[Variable]) -> Expansion | None:
         """The expansion on inputs of these types, None if the op has none."""
         slots = [Variable(x.type, name=x.name) for x in inputs]
         outputs = op.expand(slots)
@@ -67,13 +67,13 @@ def without_values(outputs: Sequence[Variable], given: Collection[Variable]) -> 
         return list(outputs)
     short = [k for k, x in enumerate(outputs) if not _is_given([x], given)]
     found = list(outputs)
-    for k, new in zip(short, _of_patterns(without_sparse([outputs[k] for k in short], given), given), strict=True):
+    for k, new in zip(short, _expand_patterns(without_sparse([outputs[k] for k in short], given), given), strict=True):
         if _is_given([new], given):
             found[k] = new
     return found
 
 
-def _of_patterns(outputs: Sequence[Variable], given: Collection[Variable]) -> list[Variable]:
+def _expand_patterns(outputs: Sequence[Variable], given: Collection[Variable]) -> list[Variable]:
     """The graph, in which sparsity patterns are computed by ops that do not read the values of the same matrix."""
     mapping: dict[Variable, Variable] = {}
     for node in toposort(outputs, stop=given):
@@ -132,7 +132,7 @@ def expanded_once(
     is_changed = False
     for node in toposort(outputs, stop=stop):
         inputs = [mapping.get(x, x) for x in node.inputs]
-        with made_at(written_as(node)):
+        with variables_at(replacement_site(node)):
             found = node.op.expand(inputs) if is_wanted(node) else None
             is_changed |= found is not None
             if found is None and any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):

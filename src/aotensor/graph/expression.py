@@ -39,15 +39,15 @@ def called(names: Mapping[Any, str]) -> Iterator[None]:
 
 def expression_of(x: Any, longest: int = LONGEST, is_code: bool = False) -> str:
     """Render a variable as source text.   is_code: leave out types, so that the text is valid Python"""
-    return _shortened(lambda writer: writer.write(x)[0], [x], longest, is_code)
+    return _shorten(lambda writer: writer.write(x)[0], [x], longest, is_code)
 
 
 def expression_of_node(node: Any, longest: int = LONGEST, is_code: bool = False) -> str:
     """Render a node as source text: the text that stands for all its outputs together."""
-    return _shortened(lambda writer: writer.write_node(node, node.outputs[0])[0], node.outputs, longest, is_code)
+    return _shorten(lambda writer: writer.write_node(node, node.outputs[0])[0], node.outputs, longest, is_code)
 
 
-def located(node: Any, message: str) -> str:
+def locate_message(node: Any, message: str) -> str:
     """The message preceded by expression and line: `x.T @ y at model.py:12: inner dimensions differ`.
 
     The op's name is removed, since the expression shows it.
@@ -60,7 +60,7 @@ def located(node: Any, message: str) -> str:
     return f"{where}: {message}"
 
 
-def _shortened(write: Callable[[_Writer], str], roots: Sequence[Any], longest: int, is_code: bool) -> str:
+def _shorten(write: Callable[[_Writer], str], roots: Sequence[Any], longest: int, is_code: bool) -> str:
     """The longest text of at most `longest` characters; operands are left out, innermost first."""
     writer = _Writer(_NAMES.get(), set(roots), is_code)
     text, pending = write(writer), deque(writer.closed)
@@ -78,10 +78,10 @@ def _shortened(write: Callable[[_Writer], str], roots: Sequence[Any], longest: i
             writer.open.discard(x)
     if len(text) <= longest:
         return text
-    return _cut(text, longest, is_code)
+    return _truncate(text, longest, is_code)
 
 
-def _cut(text: str, longest: int, is_code: bool) -> str:
+def _truncate(text: str, longest: int, is_code: bool) -> str:
     """Cut a text that is too long even without operands, because of long names."""
     if is_code:
         return text if len(text) <= 2 * longest else "..."

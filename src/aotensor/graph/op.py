@@ -25,7 +25,7 @@ from aotensor.errors import (
 from aotensor.graph.operands import check_count, is_complex, is_half, with_operands
 from aotensor.graph.operations import KnownValues, complex_numbers, halves, sparse
 from aotensor.graph.placeholder import DisconnectedType, NullType
-from aotensor.graph.site import made_at, written_as
+from aotensor.graph.site import replacement_site, variables_at
 from aotensor.graph.variable import Variable, Variables, as_tensor
 
 _TRACE: ContextVar[list[Apply] | None] = ContextVar("trace", default=None)
@@ -64,7 +64,7 @@ class Apply:
         """
         if all(new is old for new, old in zip(inputs, self.inputs, strict=True)):
             return self
-        with made_at(written_as(self)):
+        with variables_at(replacement_site(self)):
             if all(new.type == old.type for new, old in zip(inputs, self.inputs, strict=True)):
                 return Apply(self.op, inputs, [x.type for x in self.outputs])
             return self.op.apply(*inputs)

@@ -40,7 +40,7 @@ _SITE: ContextVar[Site | None] = ContextVar("site", default=None)
 
 
 @contextmanager
-def made_at(site: Site | None) -> Iterator[None]:
+def variables_at(site: Site | None) -> Iterator[None]:
     """Context manager within which new variables get the location `site`, so that rewrites keep the user's lines."""
     token = _SITE.set(site)
     try:
@@ -63,7 +63,7 @@ def differentiating(node: Any) -> Iterator[None]:
         _ORIGIN.reset(token)
 
 
-def written_as(node: Any) -> Site | None:
+def replacement_site(node: Any) -> Site | None:
     """The location for the replacement of a node, which remembers the node."""
     site: Site | None = node.outputs[0].site
     return replace(site, node=node) if site is not None and site.node is None else site

@@ -12,7 +12,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, Dim, TensorType, as_array
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.methods.sparse import SparseOperators
 from aotensor.graph.variable import Constant, SharedVariable, Variable
 
@@ -61,7 +61,7 @@ class SparseTensorType(TensorType):
         is_canonical: bool = True,
         blocksize: Sequence[int] | None = None,
     ) -> None:
-        one_of("a sparse format", format, SPARSE_FORMATS)
+        check_choice("a sparse format", format, SPARSE_FORMATS)
         dims = (None, None) if shape is None else tuple(shape)
         if len(dims) != 2:
             raise GraphValueError(f"a sparse matrix must have 2 dims, not {len(dims)}")

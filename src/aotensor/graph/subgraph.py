@@ -14,7 +14,7 @@ from aotensor.core.types import Array
 from aotensor.errors import MissingInputError
 from aotensor.graph.continuation import continued
 from aotensor.graph.op import Apply, Op
-from aotensor.graph.site import made_at
+from aotensor.graph.site import variables_at
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import compute_all, evaluated, leaves, replace, toposort
 
@@ -152,7 +152,7 @@ def with_bodies(
         inputs = [known.get(x, x) for x in node.inputs]
         if changed or any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
             record: Any = node.op
-            with made_at(node.outputs[0].site):
+            with variables_at(node.outputs[0].site):
                 made = (changed_copy(record, **changed) if changed else node.op).apply(*inputs).outputs
             known.update(zip(node.outputs, made, strict=True))
     return [known.get(x, x) for x in outputs]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from aotensor.core.types import TensorType, listed
+from aotensor.core.types import TensorType, as_items
 from aotensor.errors import AotensorError, GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.sparse_type import SparseConstant, SparseTensorType
@@ -48,7 +48,7 @@ def graph_replace(outputs: Any, replace: Replacements = None, *, strict: bool = 
 
 def listed_variables(outputs: Any) -> list[Variable]:
     """A sequence of variables as a list.   Raises: GraphTypeError for anything else."""
-    found = listed(outputs, "several variables")
+    found = as_items(outputs, "several variables")
     for x in found:
         if not isinstance(x, Variable):
             raise GraphTypeError(f"expected symbolic variables, found {type(x).__name__} {x!r:.60}")
@@ -79,11 +79,11 @@ def checked_replacements(items: Replacements, is_strict: bool = True) -> dict[Va
     for old, new in pairs_of(items):
         if not isinstance(old, Variable):
             raise GraphTypeError(f"expected a symbolic variable, found {type(old).__name__} {old!r:.60}")
-        result[old] = fitted(new, old, f"the replacement of {old}") if is_strict else as_tensor(new)
+        result[old] = convert_to_type_of(new, old, f"the replacement of {old}") if is_strict else as_tensor(new)
     return result
 
 
-def fitted(value: Any, x: Variable, what: str) -> Variable:
+def convert_to_type_of(value: Any, x: Variable, what: str) -> Variable:
     """`value` as a variable of the type of x; numbers and arrays are converted if the conversion is lossless.
 
     Raises: GraphTypeError for another dtype, rank or static extent, or if x broadcasts along an axis of extent 1 that
@@ -137,7 +137,7 @@ def _constant_like(value: Any, x: Variable, what: str) -> Variable:
     if isinstance(value, list | tuple):
         variable = as_tensor(value)
         if not isinstance(variable, Constant):
-            return fitted(variable, x, what)
+            return convert_to_type_of(variable, x, what)
     try:
         if isinstance(x.type, SparseTensorType):
             matrix = x.type.filter(value)

@@ -44,11 +44,11 @@ class Numbering:
 
     def add(self, node: Apply) -> None:
         """Number the outputs of a node; its inputs have numbers or are constants."""
-        key = (node.op, *(self.of(x) for x in node.inputs))
+        key = (node.op, *(self.number_of(x) for x in node.inputs))
         for position, x in enumerate(node.outputs):
             self._numbers.setdefault(x, self._number((key, position)))
 
-    def of(self, x: Variable) -> int:
+    def number_of(self, x: Variable) -> int:
         """The value number of a variable."""
         if x not in self._numbers and isinstance(x, Constant):
             self._numbers[x] = self._number(("constant", constant_key(x)))

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 from aotensor.config import config
 from aotensor.core import dtypes
-from aotensor.core.types import DEEPEST, Array, TensorType, as_array, converted
+from aotensor.core.types import DEEPEST, Array, TensorType, as_array, cast_array
 from aotensor.errors import GraphOverflowError, GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.expression import expression_of
@@ -210,7 +210,7 @@ def _exact(array: Array, dtype: str) -> Array:
     if kind == "c" and not dtypes.is_complex(dtype):
         raise GraphTypeError(f"a complex value does not fit {dtype}", hint="pass its real part, .real")
     with np.errstate(all="ignore"):
-        found = converted(array, dtype)
+        found = cast_array(array, dtype)
         if kind in "fc" and dtypes.is_inexact(dtype):
             is_same = np.array_equal(np.isinf(found), np.isinf(array))
         else:

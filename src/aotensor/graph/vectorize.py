@@ -83,7 +83,7 @@ def _batched(node: Apply, known: Mapping[Variable, Variable]) -> Sequence[Variab
         return node.op.apply(*inputs).outputs
     if type(node.op).batch is Op.batch:
         single = [old if on else new for new, old, on in zip(inputs, node.inputs, is_batched, strict=True)]
-        graph = Expansion.of(node.op, single)
+        graph = Expansion.for_op(node.op, single)
         if graph is not None:
             return batch_through(graph, inputs, is_batched)
     return node.op.batch(node, inputs, is_batched)

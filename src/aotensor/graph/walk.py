@@ -19,7 +19,7 @@ from aotensor.errors import (
     MissingInputError,
     OutOfMemory,
 )
-from aotensor.graph.expression import located
+from aotensor.graph.expression import locate_message
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, SharedVariable, Variable
 
@@ -114,7 +114,7 @@ def located_error(
 ) -> AotensorError:
     """Make an error of a node: its message begins with the expression and site, and has the shapes of the inputs."""
     lines = [f"{x.describe()}, here {list(shape)}" for x, shape in zip(node.inputs, shapes, strict=True)]
-    error = kind(located(node, found.title), lines=found.lines or lines, hint=found.hint)
+    error = kind(locate_message(node, found.title), lines=found.lines or lines, hint=found.hint)
     error.is_located = True
     return error
 

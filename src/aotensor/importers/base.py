@@ -13,7 +13,7 @@ from inspect import getdoc
 from typing import Any, ClassVar, Final, TypeVar
 
 from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, UnsupportedError
-from aotensor.graph.site import Site, made_at
+from aotensor.graph.site import Site, variables_at
 from aotensor.importers.errors import HINT, NoCounterpart, Untranslated
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
@@ -54,7 +54,7 @@ class Importer:
 
     def located(self, operation: Any) -> AbstractContextManager[None]:
         """Context manager within which new variables have the location of an operation."""
-        return made_at(self.site(operation))
+        return variables_at(self.site(operation))
 
     def attempt(self, operation: Any, translate: Callable[[], R]) -> R | None:
         """The result of `translate` at the line of an operation; None for one without counterpart, which is recorded.

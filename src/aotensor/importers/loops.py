@@ -37,4 +37,4 @@ def looped(
     real = RealLoop(step, list(sequences) or None, [*states, *[None] * others] or None)
     loop = Loop(real.step, real.sequences, real.outputs_info, list(constants) or None, steps, backwards)
     outputs, _ = loop.run(truncate, "", keep_last=[not x for x in stacked] or True)
-    return real.joined(outputs)
+    return real.to_complex(outputs)

@@ -25,7 +25,7 @@ from pytensor.tensor.rewriting.shape import ShapeFeature
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.densities.density import Density, Part, joined, pieces, raveled
+from aotensor.densities.density import Density, Part, concatenate_vectors, pieces, raveled
 from aotensor.driver.artifact import Artifact
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.importers.errors import NoCounterpart
@@ -167,7 +167,7 @@ def _unconstrained(
     found = pieces(theta, [(part.shape, part.size) for part in parts])
     known = {x: at.cast(ours, x.type.dtype) for x, ours in zip(symbols, found, strict=True)}
     free = graph.value(moved, _REWRITES[:-1], known)
-    return joined([at.cast(raveled(x), "float64") for x in free])
+    return concatenate_vectors([at.cast(raveled(x), "float64") for x in free])
 
 
 def compile_logp(

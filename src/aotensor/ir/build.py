@@ -25,7 +25,7 @@ from aotensor.ir.dialect import CheckOp
 from aotensor.ir.extents import AllSources, extents_function, is_scalar
 from aotensor.ir.import_graph import import_graph
 from aotensor.ir.index_builder import Extent, Tensor
-from aotensor.ir.location import Locations, locate_behind
+from aotensor.ir.location import Locations, locate_after
 from aotensor.ir.regions import Regions
 from aotensor.ir.scalar_builder import Scalar, declare_special_functions
 from aotensor.ir.tensor_builder import TensorBuilder
@@ -108,8 +108,8 @@ class _FunctionImporter:
                 if isinstance(extents[-1], Scalar):
                     self.builder.dim_names.setdefault(extents[-1].ssa, dim_name(name, axis, dim))
             self.values[x] = Tensor(argument, x.dtype, tuple(extents))
-            self.builder.sizes.admit(extents)
-            locate_behind(last, self.block, argument.location)
+            self.builder.sizes.add_extents(extents)
+            locate_after(last, self.block, argument.location)
 
     def _finish(self, outputs: Sequence[Tensor]) -> None:
         name = self.program.name
@@ -119,7 +119,7 @@ class _FunctionImporter:
             last = self.block.last_op
             seen = x.extents[:-1] if key in self.program.complex_outputs else x.extents
             extents += [self.builder.scalars.index(n).ssa for n in seen]
-            locate_behind(last, self.block, self.builder.locations.at(variable.site))
+            locate_after(last, self.block, self.builder.locations.at(variable.site))
         self.block.add_op(func.ReturnOp(*(x.ssa for x in outputs)))
         main = func.FuncOp(name, (inputs, [x.ssa.type for x in outputs]), Region(self.block))
         main.attributes["dims"] = self._dim_names()

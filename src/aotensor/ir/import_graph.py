@@ -16,7 +16,7 @@ from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import evaluate_all, leaves, toposort
 from aotensor.ir.index_builder import Tensor
-from aotensor.ir.location import locate_behind
+from aotensor.ir.location import locate_after
 from aotensor.ir.tensor_builder import TensorBuilder
 
 
@@ -80,7 +80,7 @@ class _Importer:
     def _constant(self, x: Constant) -> Tensor:
         last = self.builder.block.last_op
         made = self.builder.constant(x.data, x.dtype)
-        locate_behind(last, self.builder.block, self.builder.locations.at(x.site))
+        locate_after(last, self.builder.block, self.builder.locations.at(x.site))
         return made
 
     def _lower(self, node: Apply) -> tuple[Tensor, ...]:
@@ -98,7 +98,7 @@ class _Importer:
             raise type(error)(f"{failed.op.name}: {found.title}", lines=lines, hint=found.hint) from error
         finally:
             self.builder.where = outside
-        locate_behind(last, self.builder.block, self.builder.locations.of(node))
+        locate_after(last, self.builder.block, self.builder.locations.location_of(node))
         results: tuple[Tensor, ...] = lowered if isinstance(lowered, tuple) else (lowered,)
         for result, out in zip(results, node.outputs, strict=True):
             assert (result.dtype, len(result.extents)) == (out.dtype, out.ndim), f"{node.op}: lowered to another type"

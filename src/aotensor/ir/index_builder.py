@@ -237,7 +237,7 @@ class BodyBuilder(IndexBuilder):
 # --- generics --------------------------------------------------------------------------------------------------------
 
 
-def aligned(x: Tensor, extents: Sequence[Extent], counters: Sequence[Scalar]) -> list[Extent]:
+def align(x: Tensor, extents: Sequence[Extent], counters: Sequence[Scalar]) -> list[Extent]:
     """The indices of x at these loop counters: axes are aligned at the right, an extent of 1 is broadcast."""
     own = counters[len(counters) - x.rank :]
     wide = extents[len(extents) - x.rank :]

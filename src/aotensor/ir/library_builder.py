@@ -16,8 +16,8 @@ from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, RecurOp, ScatterOp, SelectOp, SortOp
 from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
-from aotensor.ir.index_builder import BodyBuilder, Extent, IndexBuilder, Tensor, aligned, dynamic, static
-from aotensor.ir.location import Locations, locate_behind
+from aotensor.ir.index_builder import BodyBuilder, Extent, IndexBuilder, Tensor, align, dynamic, static
+from aotensor.ir.location import Locations, locate_after
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.sizes import Sizes
 from aotensor.ir.types import tensor_type
@@ -110,10 +110,10 @@ class LibraryBuilder(ABC):
                 last = s.block.last_op
                 for x in node.inputs:
                     if x not in scalars:
-                        scalars[x] = s.load(values[x], *aligned(values[x], extents, s.indices))
+                        scalars[x] = s.load(values[x], *align(values[x], extents, s.indices))
                 op: Any = node.op
                 scalars[node.outputs[0]] = op.emit(s, *(scalars[x] for x in node.inputs))
-                locate_behind(last, s.block, self.locations.of(node))
+                locate_after(last, s.block, self.locations.location_of(node))
             return [scalars[x] for x in body.outputs]
 
         return tuple(self.parallel(extents, [x.dtype for x in body.outputs], element))
@@ -130,7 +130,7 @@ class LibraryBuilder(ABC):
             found = [known[x] for x in node.inputs]
             known[node.outputs[0]] = extents = self.broadcast_extents(found)
             if block.last_op is not last:
-                locate_behind(last, block, self.locations.of(node))
+                locate_after(last, block, self.locations.location_of(node))
         self.where = outside
         return extents
 
@@ -185,7 +185,7 @@ class LibraryBuilder(ABC):
             self._bounds[other.ssa] = bound
         return other
 
-    def counted(self, positions: Tensor) -> Tensor:
+    def mark_as_range(self, positions: Tensor) -> Tensor:
         self._bounds[positions.ssa] = positions.extents[0]
         return positions
 

@@ -41,7 +41,7 @@ class Locations:
         self._paths: dict[int, str] = {}
         """Keyed by the identity of the name in a location, which `_names` keeps alive."""
 
-    def of(self, node: Apply) -> LocationAttr:
+    def location_of(self, node: Apply) -> LocationAttr:
         """The location that all operations of a node have."""
         found = self._of.get(node)
         if found is None:
@@ -105,10 +105,10 @@ def locate(op: Operation, location: LocationAttr) -> None:
         op.location = location
     for region in op.regions:
         for block in region.blocks:
-            locate_behind(None, block, location)
+            locate_after(None, block, location)
 
 
-def locate_behind(last: Operation | None, block: Block, location: LocationAttr) -> None:
+def locate_after(last: Operation | None, block: Block, location: LocationAttr) -> None:
     """Set the location of all operations of a block after `last`, where it is unknown."""
     op = block.first_op if last is None else last.next_op
     while op is not None:

@@ -39,7 +39,7 @@ class LoopBuilder(IndexBuilder):
         """Extents that differ between chunks → their upper bound, which buffers are allocated for."""
         self._is_on_cores = False
 
-    def belongs_to(self, op: Operation | BlockArgument) -> None:
+    def use_location_of(self, op: Operation | BlockArgument) -> None:
         """Give everything that is built from now on the location of `op`."""
         if isinstance(self.builder, LocatedBuilder):
             self.builder.location = op.location

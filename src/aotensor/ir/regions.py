@@ -26,7 +26,7 @@ from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.extents import sources
 from aotensor.ir.import_graph import import_graph
 from aotensor.ir.index_builder import Extent, Tensor, dynamic, same_extent, static
-from aotensor.ir.location import locate_behind
+from aotensor.ir.location import locate_after
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.tensor_builder import TensorBuilder
 from aotensor.ir.types import element_type, value_type
@@ -78,7 +78,7 @@ class Regions:
         )  # fmt: skip
         b.insert_op(made)
         tensors = [Tensor(x, *result) for x, result in zip(made.outputs, results, strict=True)]
-        return tuple(_until(b, op, tensors)) if op.has_condition else tuple(tensors)
+        return tuple(_cut_to_executed(b, op, tensors)) if op.has_condition else tuple(tensors)
 
     # --- branches ------------------------------------------------------------------------------------------------
 
@@ -93,7 +93,7 @@ class Regions:
         with self._dry_run(b, keeps_checks=False) as probe:
             found = []
             for side, captured in sides:
-                trial = b.forked()  # facts of one side do not hold outside
+                trial = b.fork()  # facts of one side do not hold outside
                 found.append(import_graph(trial, side.outputs, _inputs(side, captured), self._name))
             results = [
                 (x.dtype, tuple(_chosen(b, chosen, m, n) for m, n in zip(x.extents, y.extents, strict=True)))
@@ -131,7 +131,7 @@ class Regions:
         symbol = f"{self._name}.{kind}{self._count}"
         self._count += 1
         block = Block(arg_types=[value_type(x.dtype, x.static_shape) for x in given])
-        inner = b.forked(Builder(InsertPoint.at_end(block)))
+        inner = b.fork(Builder(InsertPoint.at_end(block)))
         names: list[list[str]] = []
         known: dict[SSAValue, tuple[str, Scalar]] = {}
         arguments = []
@@ -149,9 +149,9 @@ class Regions:
                 names[-1].append(known[outer.ssa][0])
                 extents.append(known[outer.ssa][1])
             arguments.append(Tensor(argument, x.dtype, tuple(extents)))
-            inner.sizes.admit(extents)
+            inner.sizes.add_extents(extents)
             argument.location = b.locations.at(variable.site)
-            locate_behind(None, block, argument.location)
+            locate_after(None, block, argument.location)
         results = import_graph(inner, body.outputs, _inputs(body, arguments), self._name)
         if not keeps_shape_checks:
             for op in list(block.ops):
@@ -330,7 +330,7 @@ def _result_extents(
     return results
 
 
-def _until(b: TensorBuilder, op: Scan, results: Sequence[Tensor]) -> Iterator[Tensor]:
+def _cut_to_executed(b: TensorBuilder, op: Scan, results: Sequence[Tensor]) -> Iterator[Tensor]:
     """The results of a loop that stopped early, cut to the rows of the executed steps."""
     *others, taken = results
     count = b.scalars.cast(b.item(taken), dtypes.INDEX)

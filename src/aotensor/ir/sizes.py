@@ -56,7 +56,7 @@ class Sizes:
         other._checked = set(self._checked)
         return other
 
-    def admit(self, extents: Sequence[Extent]) -> None:
+    def add_extents(self, extents: Sequence[Extent]) -> None:
         """Record the extents of an existing array: its number of elements fits, and so does any part of its shape."""
         self._given.append(_shape(extents))
 
@@ -69,7 +69,7 @@ class Sizes:
         low, high = self._range(x)
         return low if low == high else None
 
-    def decided(self, condition: SSAValue) -> bool | None:
+    def truth_of(self, condition: SSAValue) -> bool | None:
         """The truth value of a condition that constants determine, else None."""
         op = condition.owner
         if isinstance(op, arith.CmpiOp):
@@ -78,7 +78,7 @@ class Sizes:
                 return None
             return _COMPARE[predicate](x, y)
         if isinstance(op, arith.AndIOp | arith.OrIOp):
-            sides, ends = [self.decided(x) for x in op.operands], isinstance(op, arith.OrIOp)
+            sides, ends = [self.truth_of(x) for x in op.operands], isinstance(op, arith.OrIOp)
             return ends if ends in sides else None if None in sides else not ends
         return None
 
@@ -128,7 +128,7 @@ class Sizes:
                 self._ranges[y] = _ANYTHING
             elif missing := [operand for operand in op.operands if operand not in self._ranges]:
                 pending.extend(missing)
-            elif isinstance(op, arith.SelectOp) and (verdict := self.decided(op.cond)) is not None:
+            elif isinstance(op, arith.SelectOp) and (verdict := self.truth_of(op.cond)) is not None:
                 self._ranges[y] = self._ranges[op.lhs if verdict else op.rhs]
             else:
                 low, high = _interval(op, [self._ranges[operand] for operand in op.operands])

@@ -21,7 +21,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from aotensor.core import dtypes
 from aotensor.core.types import MAX_ELEMENTS, Array
 from aotensor.errors import GraphValueError
-from aotensor.graph.expression import located
+from aotensor.graph.expression import locate_message
 from aotensor.graph.op import Apply
 from aotensor.ir.dialect import CheckOp, ReshapeOp
 from aotensor.ir.index_builder import (
@@ -29,7 +29,7 @@ from aotensor.ir.index_builder import (
     Extent,
     IndexBuilder,
     Tensor,
-    aligned,
+    align,
     dimension,
     dynamic,
     extreme_of,
@@ -80,7 +80,7 @@ class TensorBuilder(LibraryBuilder):
         self.sizes = Sizes()
         self.is_certain = True
 
-    def forked(self, builder: Builder | None = None) -> TensorBuilder:
+    def fork(self, builder: Builder | None = None) -> TensorBuilder:
         """A builder of the same function, here or at another insertion point, whose checks hold only there."""
         other = TensorBuilder(builder or self._builder, self._fp, self._regions)
         other.checks, other.where, other.dim_names = self.checks, self.where, self.dim_names
@@ -136,7 +136,7 @@ class TensorBuilder(LibraryBuilder):
             tensors = [self.from_scalar(r) for r in (results if several else (results,))]
         else:
             tensors = self.parallel(
-                extents, result_dtypes, lambda s, outs: fn(s, *(s.load(x, *aligned(x, extents, s.indices)) for x in xs))
+                extents, result_dtypes, lambda s, outs: fn(s, *(s.load(x, *align(x, extents, s.indices)) for x in xs))
             )
         return tensors if several else tensors[0]
 
@@ -231,7 +231,7 @@ class TensorBuilder(LibraryBuilder):
                 self.same_extent([wanted, own], "extents of the value and the shape it is broadcast to")
         if len(extents) == x.rank and all(map(self._is_same, extents, x.extents)):
             return x
-        return self.tabulate(extents, x.dtype, lambda s, *counters: s.load(x, *aligned(x, extents, counters)))
+        return self.tabulate(extents, x.dtype, lambda s, *counters: s.load(x, *align(x, extents, counters)))
 
     def reshape(self, x: Tensor, extents: Sequence[Extent]) -> Tensor:
         extents = tuple(extents)
@@ -282,10 +282,10 @@ class TensorBuilder(LibraryBuilder):
     def check(
         self, condition: Scalar, message: str, found: Extent = 0, expected: Extent = 0, kind: str = "value"
     ) -> None:
-        verdict = self.sizes.decided(condition.ssa)
+        verdict = self.sizes.truth_of(condition.ssa)
         if verdict:
             return
-        text = message if self.where is None else located(self.where, message)
+        text = message if self.where is None else locate_message(self.where, message)
         if verdict is False and self.is_certain:
             raise self.sizes.refusal(text, found, expected, kind)
         self.checks.append((kind, text))
@@ -310,7 +310,7 @@ class TensorBuilder(LibraryBuilder):
                 raise GraphValueError(f"{what} differ: {n} and {chosen}")
             first, other = (n, chosen) if isinstance(n, int) else (chosen, n)
             condition = self.scalars.compare("eq", self.scalars.index(other), self.scalars.index(first))
-            both = " and ".join((self._said(other, "{found}"), self._said(first, "{expected}")))
+            both = " and ".join((self._extent_text(other, "{found}"), self._extent_text(first, "{expected}")))
             self.check(condition, f"{what} differ: {both}", other, first, kind)
             assert isinstance(other, Scalar)
             if first == 1:  # an extent that is 1 only at run time does not broadcast from here on
@@ -320,7 +320,7 @@ class TensorBuilder(LibraryBuilder):
         assert chosen is not None
         return chosen
 
-    def _said(self, extent: Extent, number: str) -> str:
+    def _extent_text(self, extent: Extent, number: str) -> str:
         """`n = {found}` for an extent that the user has named n; for any other extent the field `number` alone."""
         name = self.dim_names.get(extent.ssa) if isinstance(extent, Scalar) else None
         return number if name is None else f"{name} = {number}"

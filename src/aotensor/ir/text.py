@@ -38,7 +38,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 
 from aotensor.ir.nest.expression_parser import TABLE
-from aotensor.ir.nest.expressions import Sizes, written
+from aotensor.ir.nest.expressions import Sizes, expression_text
 from aotensor.ir.nest.names import COUNTER, loop_names
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.statement import assignment
@@ -86,7 +86,7 @@ _NUMBER: Final = re.compile(r"_\d+$")
 _LARGE: Final = re.compile(r'dense<"0x[0-9A-Fa-f]{32769,}">')
 
 
-def elided(text: str) -> str:
+def elide_constants(text: str) -> str:
     """The text without the elements of constants of more than 16 KiB, as `mlir-opt
     --mlir-elide-elementsattrs-if-larger`.
 
@@ -277,15 +277,15 @@ class _Brief(_Printer, Writing):
                 for x in sizes.table:
                     self._print_new_line()
                     assert isinstance(x.owner, Operation)
-                    self.print_string(f"{self._name(x)} = {written(x.owner, self._operand)[0]}")
+                    self.print_string(f"{self._name(x)} = {expression_text(x.owner, self._operand)[0]}")
             self._print_new_line()
 
     def _operand(self, x: SSAValue, least: int) -> str:
         assert self._sizes is not None
-        op = self._sizes.expression(self._sizes.same(x))
+        op = self._sizes.expression(self._sizes.representative(x))
         if op is None:
             return self._name(x)
-        text, strength = written(op, self._operand)
+        text, strength = expression_text(op, self._operand)
         return text if strength >= least else f"({text})"
 
     def _name(self, value: SSAValue) -> str:
@@ -294,13 +294,13 @@ class _Brief(_Printer, Writing):
             return super()._name(value)
         text = self._texts_of.get(value)
         if text is None:
-            text = self._texts_of[value] = self._new_text(self._sizes, self._sizes.same(value))
+            text = self._texts_of[value] = self._new_text(self._sizes, self._sizes.representative(value))
         return text
 
     def _new_text(self, sizes: Sizes, value: SSAValue) -> str:
         op = sizes.expression(value)
         if op is not None:
-            return written(op, self._operand)[0]
+            return expression_text(op, self._operand)[0]
         hint = self._hints.get(value) or sizes.names.get(value)
         if hint is not None and value not in self._ssa_values:
             self._ssa_values[value] = self._unique(hint)

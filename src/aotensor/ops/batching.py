@@ -14,7 +14,7 @@ from aotensor.graph.variable import Variable
 AnyOp = TypeVar("AnyOp", bound=Op)
 
 
-def aligned(x: Variable, rank: int) -> Variable:
+def align_rank(x: Variable, rank: int) -> Variable:
     """x, a batch, reshaped so that its samples have `rank` axes: new ones of extent 1 lead, as broadcasting needs."""
     return dense().dimshuffle(x, [0, *([None] * (rank + 1 - x.ndim)), *range(1, x.ndim)])
 
@@ -31,7 +31,7 @@ def all_batched(inputs: Sequence[Variable], is_batched: Sequence[bool]) -> list[
     return [x if on else repeated(x, batch) for x, on in zip(inputs, is_batched, strict=True)]
 
 
-def moved(op: AnyOp) -> AnyOp:
+def shift_axes(op: AnyOp) -> AnyOp:
     """The op with its axis or axes increased by one, for operands with a leading batch axis."""
     record: Any = op
     if hasattr(op, "axis"):
@@ -54,7 +54,7 @@ class AxisOp(Op):
     sees_discrete: ClassVar[bool] = False
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return moved(self).apply(*all_batched(inputs, is_batched)).outputs
+        return shift_axes(self).apply(*all_batched(inputs, is_batched)).outputs
 
 
 class TrailingOp(Op):

@@ -18,7 +18,7 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
-from aotensor.ops.batching import aligned, check_nondifferentiable
+from aotensor.ops.batching import align_rank, check_nondifferentiable
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import LinearOp
@@ -59,7 +59,7 @@ class Alloc(LinearOp):
         v, *extents = inputs
         pending = iter(extents)
         shape = [dim if isinstance(dim, int) else next(pending) for dim in self.dims]
-        return [alloc(aligned(v, len(shape)), [extent_of(v, 0), *shape])]
+        return [alloc(align_rank(v, len(shape)), [extent_of(v, 0), *shape])]
 
     def lower(self, b: TensorBuilder, v: Tensor, *extents: Tensor) -> Tensor:
         return b.broadcast(v, lowered_extents(b, self.dims, extents))
@@ -93,7 +93,7 @@ class FullLike(LinearOp):
         v, x = inputs
         if not is_batched[0]:
             return self.apply(v, x).outputs
-        wide = aligned(v, node.outputs[0].ndim)
+        wide = align_rank(v, node.outputs[0].ndim)
         if is_batched[1]:
             return self.apply(wide, x).outputs
         return [alloc(wide, [extent_of(v, 0), *extents_of(x)])]

@@ -72,7 +72,7 @@ def _offset(name: str, k: Any) -> int | Variable:
     return within_reach(offset) if isinstance(offset, int) else cast(offset, "int64")
 
 
-def _beside(rows: SymbolicExtent, columns: SymbolicExtent) -> Variable:
+def _column_minus_row(rows: SymbolicExtent, columns: SymbolicExtent) -> Variable:
     """The matrix with j − i at row i and column j."""
     return dimshuffle(arange(columns), [None, 0]) - dimshuffle(arange(rows), [0, None])
 
@@ -86,7 +86,7 @@ def _band_op(name: str, predicate: str, n: Any, m: Any, k: Any, dtype: DTypeLike
     if isinstance(offset, int):
         return Band(dims, predicate, offset, wanted)(*extents)  # type: ignore[no-any-return]
     compare = eq if predicate == "eq" else le
-    return cast(compare(_beside(*as_extents(shape)), offset), wanted)
+    return cast(compare(_column_minus_row(*as_extents(shape)), offset), wanted)
 
 
 @coerced
@@ -170,7 +170,7 @@ def _triangle(name: str, x: Any, k: Any, is_lower: bool) -> Variable:
     x = as_tensor(x)
     if x.ndim < 2:
         raise GraphTypeError(f"{name}: {_MATRIX}", lines=[x.describe()])
-    beside = _beside(*extents_of(x)[-2:])
+    beside = _column_minus_row(*extents_of(x)[-2:])
     return switch((le if is_lower else ge)(beside, offset), x, constant(0, dtype=x.dtype))
 
 

@@ -174,7 +174,7 @@ def _contracted(terms: Sequence[_Term], out: str) -> Variable:
     return transpose(last.x, [last.letters.index(letter) for letter in out])
 
 
-def _kept(terms: Sequence[_Term], pair: tuple[int, int], out: str) -> str:
+def _kept_letters(terms: Sequence[_Term], pair: tuple[int, int], out: str) -> str:
     """Letters of two factors that the result or another term needs: common ones, those of the first, of the second."""
     first, second = (terms[position].letters for position in pair)
     needed = out + "".join(term.letters for position, term in enumerate(terms) if position not in pair)
@@ -195,12 +195,12 @@ def _growth(
 
     first, second = (terms[position].letters for position in pair)
     work = size("".join(set(first + second)))
-    return size(_kept(terms, pair, out)) - size(first) - size(second), work, pair
+    return size(_kept_letters(terms, pair, out)) - size(first) - size(second), work, pair
 
 
 def _product_of(terms: Sequence[_Term], pair: tuple[int, int], out: str) -> _Term:
     first, second = (terms[position] for position in pair)
-    kept = _kept(terms, pair, out)
+    kept = _kept_letters(terms, pair, out)
     if not first.letters or not second.letters:
         return _Term(mul(first.x, second.x), first.letters or second.letters)
     plain = dict(zip(dict.fromkeys(first.letters + second.letters), _LETTERS, strict=False))

@@ -15,7 +15,7 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, null_gradient
 from aotensor.graph.site import warn_user
 from aotensor.graph.variable import Constant, Variable, Variables, as_tensor
-from aotensor.ops.batching import aligned, all_batched
+from aotensor.ops.batching import align_rank, all_batched
 from aotensor.ops.elementwise.compare import cast, clip
 from aotensor.ops.linear import zero_gradient
 
@@ -37,7 +37,7 @@ class ViewOp(Op):
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         rank = node.inputs[0].ndim
         x = all_batched(inputs, is_batched)[0]
-        options = (aligned(o, rank) if on else o for o, on in zip(inputs[1:], is_batched[1:], strict=True))
+        options = (align_rank(o, rank) if on else o for o, on in zip(inputs[1:], is_batched[1:], strict=True))
         return self.apply(x, *options).outputs
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:

@@ -11,7 +11,7 @@ from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.core.types import normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.diagonal import tri, tril_indices, triu_indices
 from aotensor.ops.elementwise.arithmetic import abs as absolute
@@ -159,7 +159,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
     Raises: GraphTypeError for a rank above 1, GraphValueError for another indexing.
     """
-    is_xy = one_of("meshgrid: indexing", indexing, ("xy", "ij")) == "xy"
+    is_xy = check_choice("meshgrid: indexing", indexing, ("xy", "ij")) == "xy"
     lines = [as_tensor(x) for x in xi]
     for x in lines:
         if x.ndim > 1:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.types import Array, TensorType, converted
+from aotensor.core.types import Array, TensorType, cast_array
 from aotensor.errors import GraphError
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.operands import is_half, with_operands
@@ -37,7 +37,7 @@ class Rounded(Op):
 
     def reference(self, *values: Array) -> tuple[Array, ...]:
         with np.errstate(all="ignore"):
-            return tuple(converted(x, dtype) for x, dtype in zip(values, self.dtypes, strict=True))
+            return tuple(cast_array(x, dtype) for x, dtype in zip(values, self.dtypes, strict=True))
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         return [cast(x, dtype) for x, dtype in zip(inputs, self.dtypes, strict=True)]

@@ -65,11 +65,11 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Variable:
     smallest = parameter("bincount: minlength", least, "int64", low=0) - 1
     length = max_over(join(0, x, maximum(smallest, -1)[None])) + 1
     if weights is None:
-        return _summed(x, constant(1, dtype="int64"), length)
-    return _summed(x, cast(_vector("bincount: weights", weights), "float64"), length)
+        return _sum_by_bin(x, constant(1, dtype="int64"), length)
+    return _sum_by_bin(x, cast(_vector("bincount: weights", weights), "float64"), length)
 
 
-def _summed(places: Variable, values: Variable, length: Any) -> Variable:
+def _sum_by_bin(places: Variable, values: Variable, length: Any) -> Variable:
     """A vector with `length` bins: the sum of the values for which `places` names the bin."""
     return inc_subtensor(subtensor(zeros((length,), values.dtype), places), values)
 
@@ -122,7 +122,7 @@ def histogram(
         behind = searchsorted(edges, values, side="right") - 1
         is_last = eq(values, subtensor(edges, -1))
         places = switch(is_last, count - 1, switch(or_(lt(behind, 0), isnan(values)), count, behind))
-    counts = subtensor(_summed(places, amounts, count + 1), slice(None, count))
+    counts = subtensor(_sum_by_bin(places, amounts, count + 1), slice(None, count))
     if not density:
         return counts, edges
     return counts / diff(edges) / sum_over(counts), edges

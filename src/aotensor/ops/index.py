@@ -16,7 +16,7 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, is_disconnected
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.batching import aligned, check_nondifferentiable, repeated
+from aotensor.ops.batching import align_rank, check_nondifferentiable, repeated
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.index_batch import batched_change, batched_window, differs_in_positions
@@ -32,15 +32,15 @@ from aotensor.ops.window import (
     Entry,
     Position,
     Slice,
+    ascending_line,
+    broadcast_to_window,
     check_extents,
     check_value,
     concrete_index,
     entries_at,
-    fitted,
     gather,
     lower_window,
     mirrored,
-    upwards_of,
     window_shape,
 )
 
@@ -133,9 +133,9 @@ class IncSubtensor(MultilinearOp):
     def adjoints(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable]:
         _, y, *symbols = inputs
         for_y = unbroadcast(Subtensor(self.entries)(cotangent, *symbols), y)
-        return [self._cleared(cotangent, symbols) if self.is_set else cotangent, for_y]
+        return [self._clear_window(cotangent, symbols) if self.is_set else cotangent, for_y]
 
-    def _cleared(self, x: Variable, symbols: Sequence[Variable]) -> Variable:
+    def _clear_window(self, x: Variable, symbols: Sequence[Variable]) -> Variable:
         """x with its window set to zeros."""
         zero = constant(0, dtype=x.dtype)
         return IncSubtensor(self.entries, is_set=True)(x, zero, *symbols)  # type: ignore[no-any-return]
@@ -143,13 +143,13 @@ class IncSubtensor(MultilinearOp):
     def along(self, group: tuple[int, ...], inputs: Sequence[Variable], tangents: Sequence[Variable]) -> Variable:
         if not is_disconnected(tangents[1]):
             return super().along(group, inputs, tangents)
-        return self._cleared(tangents[0], inputs[2:]) if self.is_set else tangents[0]
+        return self._clear_window(tangents[0], inputs[2:]) if self.is_set else tangents[0]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         x, y, *symbols = inputs
         rank = node.inputs[0].ndim - sum(isinstance(entry, Position) for entry in self.entries)
         samples = x if is_batched[0] else repeated(x, inputs[list(is_batched).index(True)])
-        value = aligned(y, rank) if is_batched[1] else y
+        value = align_rank(y, rank) if is_batched[1] else y
         if differs_in_positions(self.entries, is_batched[2:]):
             return [batched_change(self.entries, samples, value, symbols, self.is_set)]
         check_nondifferentiable(self, is_batched, first=2)
@@ -158,12 +158,12 @@ class IncSubtensor(MultilinearOp):
     def lower(self, b: TensorBuilder, x: Tensor, y: Tensor, *symbols: Tensor) -> Tensor:
         lines = lower_window(b, self.entries, x, symbols)
         extents = [line.extent for line in lines if line.extent is not None]
-        value = fitted(b, self.name, b.cast(y, x.dtype), extents)
+        value = broadcast_to_window(b, self.name, b.cast(y, x.dtype), extents)
         if 0 in extents:
             return x
         if not self.is_set:
             value = b.map(lambda v, old, new: v.add(old, new), gather(b, x, lines), value, dtype=x.dtype)
-        upwards = [upwards_of(b, line) for line in lines]
+        upwards = [ascending_line(b, line) for line in lines]
         value = mirrored(b, value, [line.step for line in lines if line.extent is not None])
         kept = iter(range(len(extents)))
         value = b.permute(value, [None if line.extent is None else next(kept) for line in lines])

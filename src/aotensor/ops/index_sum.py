@@ -25,7 +25,7 @@ def join_windows(terms: Sequence[Variable]) -> list[Variable]:
     position = 0
     for term in terms:
         entries = _window_of_zeros(term)
-        if entries is None or not all(_are_apart(entries, other) for other in taken):
+        if entries is None or not all(_are_disjoint(entries, other) for other in taken):
             result.append(term)
             continue
         taken.append(entries)
@@ -46,7 +46,7 @@ def _window_of_zeros(x: Variable) -> Entries | None:
     return x.owner.op.entries if is_zeros(x.owner.inputs[0]) else None
 
 
-def _are_apart(one: Entries, other: Entries) -> bool:
+def _are_disjoint(one: Entries, other: Entries) -> bool:
     """Do two windows of a tensor provably share no element, for all extents and symbolic bounds?"""
     for pair in zip(one, other, strict=False):
         (low, high), (start, stop) = map(_range, pair)

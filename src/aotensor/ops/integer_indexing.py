@@ -15,7 +15,7 @@ from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, is_disconnected
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Variable, constant
-from aotensor.ops.batching import aligned, moved, repeated
+from aotensor.ops.batching import align_rank, repeated, shift_axes
 from aotensor.ops.create import zeros, zeros_like
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.elementwise.compare import eq, switch
@@ -25,7 +25,7 @@ from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import extent_of, extents_of, product
 from aotensor.ops.shape.reshape import reshape
-from aotensor.ops.window import check_extents, check_value, fitted, out_of_range
+from aotensor.ops.window import broadcast_to_window, check_extents, check_value, out_of_range
 
 N = TypeVar("N")
 
@@ -70,9 +70,9 @@ class AdvancedSubtensor(LinearOp):
         rank, count, start = node.outputs[0].ndim, _rank(node.inputs[1:]), _first(self.axes)
         if any(is_batched[1:]):
             x = x if is_batched[0] else repeated(x, inputs[list(is_batched).index(True)])
-            result = AdvancedSubtensor(_behind_samples(self.axes))(x, *_with_samples(x, indices, is_batched[1:], count))
+            result = AdvancedSubtensor(_batched_axes(self.axes))(x, *_with_samples(x, indices, is_batched[1:], count))
             return [dimshuffle(result, _arrays_at_axis(rank, count, start))]
-        (result,) = moved(self).apply(x, *indices).outputs
+        (result,) = shift_axes(self).apply(x, *indices).outputs
         leading = 0 if start else _leading(self.axes, count)
         return [dimshuffle(result, [leading, *range(leading), *range(leading + 1, rank + 1)])]
 
@@ -83,7 +83,7 @@ class AdvancedSubtensor(LinearOp):
         def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
             counters, others = at[start : start + len(batch)], [*at[:start], *at[start + len(batch) :]]
             found = [_load(v, i, counters, x.extents[axis]) for axis, i in zip(self.axes, indices, strict=True)]
-            return v.load(x, *_merged(self.axes, found, others))
+            return v.load(x, *_interleave_axes(self.axes, found, others))
 
         return b.bounded_as(x, b.tabulate(_window_extents(self.axes, x.extents, batch), x.dtype, element))
 
@@ -141,10 +141,10 @@ class IncAdvancedSubtensor(MultilinearOp):
         if not self.is_set:
             return [cotangent, unbroadcast(for_y, y)]
         if mask_of(indices) is None:
-            for_y = switch(self._stays(x, for_y, indices), for_y, constant(0, dtype=for_y.dtype))
-        return [self._cleared(cotangent, indices), unbroadcast(for_y, y)]
+            for_y = switch(self._last_write_mask(x, for_y, indices), for_y, constant(0, dtype=for_y.dtype))
+        return [self._clear_elements(cotangent, indices), unbroadcast(for_y, y)]
 
-    def _stays(self, x: Variable, window: Variable, indices: Sequence[Variable]) -> Variable:
+    def _last_write_mask(self, x: Variable, window: Variable, indices: Sequence[Variable]) -> Variable:
         """Mask of the elements of the assigned window that no later element overwrites."""
         first, axes = _first(self.axes), tuple(range(len(self.axes)))
         count = window.ndim - x.ndim + len(self.axes)
@@ -156,32 +156,32 @@ class IncAdvancedSubtensor(MultilinearOp):
         behind = [None] * (window.ndim - first - count)
         return dimshuffle(stays, [*range(count), *behind])
 
-    def _cleared(self, x: Variable, indices: Sequence[Variable]) -> Variable:
+    def _clear_elements(self, x: Variable, indices: Sequence[Variable]) -> Variable:
         """x with zeros at the indexed positions."""
         return IncAdvancedSubtensor(self.axes, is_set=True)(x, constant(0, dtype=x.dtype), *indices)  # type: ignore[no-any-return]
 
     def along(self, group: tuple[int, ...], inputs: Sequence[Variable], tangents: Sequence[Variable]) -> Variable:
         if not is_disconnected(tangents[1]):
             return super().along(group, inputs, tangents)
-        return self._cleared(tangents[0], inputs[2:]) if self.is_set else tangents[0]
+        return self._clear_elements(tangents[0], inputs[2:]) if self.is_set else tangents[0]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         sample = inputs[list(is_batched).index(True)]
         x = inputs[0] if is_batched[0] else repeated(inputs[0], sample)
         count, start = _rank(node.inputs[2:]), _first(self.axes)
         rank = x.ndim - 1 - len(self.axes) + count
-        y = aligned(inputs[1] if is_batched[1] else repeated(inputs[1], sample), rank)
+        y = align_rank(inputs[1] if is_batched[1] else repeated(inputs[1], sample), rank)
         if any(is_batched[2:]):
-            value = dimshuffle(y, _arrays_in_front(rank, count, start))
+            value = dimshuffle(y, _axes_to_front(rank, count, start))
             positions = _with_samples(x, inputs[2:], is_batched[2:], count)
-            return replace(self, axes=_behind_samples(self.axes)).apply(x, value, *positions).outputs
+            return replace(self, axes=_batched_axes(self.axes)).apply(x, value, *positions).outputs
         leading = 0 if start else _leading(self.axes, count)
         value = dimshuffle(y, [*range(1, leading + 1), 0, *range(leading + 1, rank + 1)])
-        return moved(self).apply(x, value, *inputs[2:]).outputs
+        return shift_axes(self).apply(x, value, *inputs[2:]).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, y: Tensor, *indices: Tensor) -> Tensor:
         batch = _lowered_batch(b, self.axes, x, indices)
-        value = fitted(b, self.name, b.cast(y, x.dtype), _window_extents(self.axes, x.extents, batch))
+        value = broadcast_to_window(b, self.name, b.cast(y, x.dtype), _window_extents(self.axes, x.extents, batch))
         positions = [b.cast(i, "int64") for i in indices]
         return b.scatter("set" if self.is_set else "add", x, value, self.axes, positions, _first(self.axes))
 
@@ -201,7 +201,7 @@ def _window_extents(axes: Sequence[int], whole: Sequence[N], batch: Sequence[N])
     return (*others[:start], *batch, *others[start:])
 
 
-def _merged(axes: Sequence[int], named: Sequence[N], others: Iterable[N]) -> list[N]:
+def _interleave_axes(axes: Sequence[int], named: Sequence[N], others: Iterable[N]) -> list[N]:
     """A list with one entry per axis of x: `named` along `axes`, the others in order."""
     result = list(others)
     for axis, entry in zip(axes, named, strict=True):  # ascending, so that earlier entries are in place
@@ -222,7 +222,7 @@ def _leading(axes: Sequence[int], count: int) -> int:
     return 0 if axes[-1] - axes[0] == len(axes) - 1 else count
 
 
-def _behind_samples(axes: Sequence[int]) -> tuple[int, ...]:
+def _batched_axes(axes: Sequence[int]) -> tuple[int, ...]:
     """The axis of samples, and the axes of a batched x that correspond to `axes` of a sample."""
     return (0, *(axis + 1 for axis in axes))
 
@@ -230,7 +230,7 @@ def _behind_samples(axes: Sequence[int]) -> tuple[int, ...]:
 def _with_samples(x: Variable, indices: Sequence[Variable], is_batched: Sequence[bool], count: int) -> list[Variable]:
     """Index arrays for a batch: the sample numbers, then the indices."""
     numbers = dimshuffle(arange(extent_of(x, 0)), [0, *([None] * count)])
-    return [numbers, *(aligned(i, count) if on else i for i, on in zip(indices, is_batched, strict=True))]
+    return [numbers, *(align_rank(i, count) if on else i for i, on in zip(indices, is_batched, strict=True))]
 
 
 def _arrays_at_axis(rank: int, count: int, start: int) -> list[int]:
@@ -239,7 +239,7 @@ def _arrays_at_axis(rank: int, count: int, start: int) -> list[int]:
     return [0, *others[:start], *arrays, *others[start:]]
 
 
-def _arrays_in_front(rank: int, count: int, start: int) -> list[int]:
+def _axes_to_front(rank: int, count: int, start: int) -> list[int]:
     """Pattern that moves the axes of the arrays to the front, after the samples: the inverse of `_arrays_at_axis`."""
     return [0, *range(1 + start, 1 + start + count), *range(1, 1 + start), *range(1 + start + count, rank + 1)]
 
@@ -271,7 +271,7 @@ def _concrete_index(axes: Sequence[int], x: Array, indices: Sequence[Array]) -> 
         if found.size and not found.max() < extent:
             raise GraphIndexError(out_of_range(axis, str(found.max()), str(extent)))
     whole = [slice(None)] * (x.ndim - len(axes))
-    return tuple(_merged(axes, [np.ascontiguousarray(i) for i in np.broadcast_arrays(*indices)], whole))
+    return tuple(_interleave_axes(axes, [np.ascontiguousarray(i) for i in np.broadcast_arrays(*indices)], whole))
 
 
 def _check_arrays(indices: Sequence[Variable], shapes: Sequence[Sequence[int | None]]) -> None:

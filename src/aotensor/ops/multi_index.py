@@ -11,7 +11,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.arithmetic import floor_div, mod
 from aotensor.ops.elementwise.base import Elementwise, elementwise
@@ -24,11 +24,11 @@ _MODES = ("raise", "wrap", "clip")
 def _reference_inside(x: Array, n: Array) -> Array:
     for found in (x.min(initial=0), x.max(initial=-1)):
         if x.size and not 0 <= found < n.min(initial=found + 1):
-            raise GraphValueError(f"position_inside: {_outside(str(found), str(n.min()))}")
+            raise GraphValueError(f"position_inside: {_range_error(str(found), str(n.min()))}")
     return np.add(x, np.zeros_like(n))
 
 
-def _outside(found: str, extent: str) -> str:
+def _range_error(found: str, extent: str) -> str:
     return f"position {found} is out of range for an extent of {extent}"
 
 
@@ -37,7 +37,7 @@ def _check_inside(b: TensorBuilder, x: Tensor, n: Tensor) -> None:
     extent = v.cast(b.item(b.reduce("minimum", n, range(len(n.extents)))), dtypes.INDEX)
     axes = range(len(x.extents))
     lowest, highest = (v.cast(b.item(b.reduce(kind, x, axes)), dtypes.INDEX) for kind in ("minimum", "maximum"))
-    message = _outside("{found}", "{expected}")
+    message = _range_error("{found}", "{expected}")
     b.check(v.compare("ge", lowest, v.index(0)), message, found=lowest, expected=extent)
     b.check(v.compare("lt", highest, extent), message, found=highest, expected=extent)
 
@@ -90,7 +90,7 @@ def _axes_outside_in(rank: int, order: str) -> list[int]:
     """The axes of a tensor, the fastest-varying one last.   Raises: GraphValueError for an order other than "C",
     "F".
     """
-    return list(range(rank)) if one_of("order", order, ("C", "F")) == "C" else list(reversed(range(rank)))
+    return list(range(rank)) if check_choice("order", order, ("C", "F")) == "C" else list(reversed(range(rank)))
 
 
 def _positions(x: Any) -> Variable:
@@ -112,7 +112,7 @@ def positions_within(x: Variable, extent: SymbolicExtent, mode: str) -> Variable
     Raises: GraphTypeError for non-integers and for uint64; GraphValueError for another mode.
     """
     x, n = _positions(x), _scalar(extent)
-    if one_of("mode", mode, _MODES) == "raise":
+    if check_choice("mode", mode, _MODES) == "raise":
         return position_inside(x, n)
     return mod(x, n) if mode == "wrap" else clip(x, 0, n - 1)
 

@@ -136,7 +136,7 @@ def block_diag(*matrices: Any) -> Variable:
     """
     if not matrices:
         raise GraphTypeError("block_diag: expected at least one matrix")
-    xs = _of_one_batch([atleast_2d(x) for x in matrices])
+    xs = _broadcast_batches([atleast_2d(x) for x in matrices])
     dtype = dtypes.promote(*(x.dtype for x in xs))
     rows = []
     for position, x in enumerate(xs):
@@ -148,7 +148,7 @@ def block_diag(*matrices: Any) -> Variable:
     return concatenate(rows, axis=-2)
 
 
-def _of_one_batch(xs: Sequence[Variable]) -> list[Variable]:
+def _broadcast_batches(xs: Sequence[Variable]) -> list[Variable]:
     """Broadcast matrices to the same leading dims."""
     count = max(x.ndim for x in xs) - 2
     wide = [shape_padleft(x, count + 2 - x.ndim) for x in xs]

@@ -102,7 +102,7 @@ class Arange(Op):
 
         made = b.tabulate([length], self.dtype, element)
         counts = not dtypes.is_float(wide) and (v.as_extent(first), v.as_extent(stride)) == (0, 1)
-        return b.counted(made) if counts else made
+        return b.mark_as_range(made) if counts else made
 
 
 def _wide(*bounds: str) -> str:

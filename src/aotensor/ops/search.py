@@ -12,10 +12,10 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.batching import aligned, all_batched
+from aotensor.ops.batching import align_rank, all_batched
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.arithmetic import int_div
 from aotensor.ops.elementwise.compare import le
@@ -54,7 +54,7 @@ class Search(DiscreteOp):
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         a, v = inputs
-        return [_found(a, v, zeros_like(v, "int64"), extent_of(a, 0), self.is_right)]
+        return [_insertion_positions(a, v, zeros_like(v, "int64"), extent_of(a, 0), self.is_right)]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         a, v = inputs
@@ -64,7 +64,7 @@ class Search(DiscreteOp):
         n = extent_of(a, 1)
         rows = dimshuffle(arange(extent_of(a, 0)) * n, [0, *[None] * (v.ndim - 1)])
         first = zeros_like(v, "int64") + rows
-        return [_found(ravel(a), v, first, n, self.is_right) - rows]
+        return [_insertion_positions(ravel(a), v, first, n, self.is_right) - rows]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class SearchStep(DiscreteOp):
         a, v, low, half = inputs
         assert not is_batched[0] and not is_batched[3], "one vector, and steps of one size"
         v, low = all_batched([v, low], is_batched[1:3])
-        return self.apply(a, aligned(v, low.ndim - 1), low, half).outputs
+        return self.apply(a, align_rank(v, low.ndim - 1), low, half).outputs
 
     def lower(self, b: TensorBuilder, a: Tensor, v: Tensor, low: Tensor, half: Tensor) -> Tensor:
         common = "uint8" if {a.dtype, v.dtype} == {"bool"} else dtypes.promote(a.dtype, v.dtype)
@@ -118,7 +118,7 @@ def _not_less(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
     return s.not_(_less(s, x, y))
 
 
-def _found(a: Variable, v: Variable, first: Variable, n: Any, is_right: bool) -> Variable:
+def _insertion_positions(a: Variable, v: Variable, first: Variable, n: Any, is_right: bool) -> Variable:
     """The insertion positions of v among the n elements of a from position `first` on, by repeated `SearchStep`s."""
     step = SearchStep(is_right)
     if isinstance(n, int):
@@ -142,6 +142,6 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Vari
 
     Raises: GraphTypeError unless a is a vector, GraphValueError for another side. Cost: log2 n reads for each element.
     """
-    is_right = one_of("searchsorted: side", side, ("left", "right")) == "right"
+    is_right = check_choice("searchsorted: side", side, ("left", "right")) == "right"
     a, v = as_tensor(a), as_tensor(v)
     return Search(is_right)(a if sorter is None else take(a, sorter), v)  # type: ignore[no-any-return]

@@ -7,7 +7,7 @@ from typing import Any
 
 from aotensor.core.types import normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import index_array, subtensor
@@ -36,7 +36,7 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
     GraphIndexError at run time for an index outside, in every mode if the axis is empty.
     """
     a, positions = as_tensor(a), index_array(indices)
-    one_of("take: mode", mode, _MODES)
+    check_choice("take: mode", mode, _MODES)
     if axis is None:
         a, axis = ravel(a), 0
     axis = normalise_axis(axis, a.ndim)
@@ -100,7 +100,7 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Variable:
     Raises: GraphTypeError unless `a` is integers, or for one scalar tensor; GraphValueError for another mode, at
     run time for a number outside, negative ones among them.
     """
-    one_of("choose: mode", mode, _MODES)
+    check_choice("choose: mode", mode, _MODES)
     listed = isinstance(choices, list | tuple)
     whole = stack(broadcast_arrays(*choices)) if listed else as_tensor(choices)
     if not whole.ndim:

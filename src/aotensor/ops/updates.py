@@ -13,7 +13,7 @@ from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.complex.parts import FromParts, Part, part_of, parts, whole
+from aotensor.ops.complex.parts import FromParts, Part, join_parts, part_of, parts
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import cast, switch
 from aotensor.ops.index import IncSubtensor, Subtensor
@@ -55,7 +55,7 @@ def _changed(x: Any, y: Any, is_set: bool) -> Variable:
     node = window.owner
     if node is not None and dtypes.is_complex(window.dtype) and isinstance(node.op, FromParts):
         values = parts(as_tensor(y))
-        return whole(*(_changed(_window_of_part(window, k), value, is_set) for k, value in enumerate(values)))
+        return join_parts(*(_changed(_window_of_part(window, k), value, is_set) for k, value in enumerate(values)))
     new_axes: list[int] = []
     if node is not None and isinstance(node.op, AdvancedSubtensor):
         return _changed_by_arrays(node, y, is_set)

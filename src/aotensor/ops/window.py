@@ -222,14 +222,14 @@ def _lower_slice(b: TensorBuilder, entry: Slice, n: Extent, pending: Iterator[Te
         b.check(v.compare("ne", step, v.index(0)), ZERO_STEP)
         furthest = v.iadd(n, 1)  # longer steps select the same, but sums with them may overflow
         step = v.imin(v.imax(step, v.isub(0, furthest)), furthest)
-    low, high = _if_upwards(b, step, 0, -1), _if_upwards(b, step, n, v.isub(n, 1))
+    low, high = _select_by_direction(b, step, 0, -1), _select_by_direction(b, step, n, v.isub(n, 1))
 
     def clipped(bound: Extent | None, default: Extent) -> Extent:
         return default if bound is None else v.imin(v.imax(_from_start(b, bound, n), low), high)
 
-    start = clipped(start, _if_upwards(b, step, low, high))
-    stop = clipped(stop, _if_upwards(b, step, high, low))
-    distance = _if_upwards(b, step, v.isub(stop, start), v.isub(start, stop))
+    start = clipped(start, _select_by_direction(b, step, low, high))
+    stop = clipped(stop, _select_by_direction(b, step, high, low))
+    distance = _select_by_direction(b, step, v.isub(stop, start), v.isub(start, stop))
     stride = _stride(b, step)
     if stride != 1:
         distance = v.ifloordiv(v.iadd(distance, v.isub(stride, 1)), stride)
@@ -240,7 +240,7 @@ def _bounds(entry: Slice) -> tuple[Bound, Bound, Bound]:
     return entry.start, entry.stop, entry.step
 
 
-def _if_upwards(b: TensorBuilder, step: Extent, yes: Extent, no: Extent) -> Extent:
+def _select_by_direction(b: TensorBuilder, step: Extent, yes: Extent, no: Extent) -> Extent:
     """`yes` for a positive step, else `no`; emitted as a select if the step is not static."""
     v = b.scalars
     if isinstance(step, int):
@@ -254,13 +254,13 @@ def _stride(b: TensorBuilder, step: Extent) -> Extent:
     return v.imax(v.imax(step, v.isub(0, step)), 1)
 
 
-def upwards_of(b: TensorBuilder, line: Line) -> Line:
+def ascending_line(b: TensorBuilder, line: Line) -> Line:
     """A line with the same positions in ascending order."""
     if line.extent is None or (isinstance(line.step, int) and line.step > 0):
         return line
     v = b.scalars
     lowest = v.imax(v.iadd(line.start, v.imul(v.isub(line.extent, 1), line.step)), 0)
-    return Line(_if_upwards(b, line.step, line.start, lowest), line.extent, _stride(b, line.step))
+    return Line(_select_by_direction(b, line.step, line.start, lowest), line.extent, _stride(b, line.step))
 
 
 def mirrored(b: TensorBuilder, y: Tensor, steps: Sequence[Extent]) -> Tensor:
@@ -268,7 +268,7 @@ def mirrored(b: TensorBuilder, y: Tensor, steps: Sequence[Extent]) -> Tensor:
     if all(isinstance(step, int) and step > 0 for step in steps):
         return y
     lines = [
-        Line(_if_upwards(b, step, 0, b.scalars.isub(extent, 1)), extent, _if_upwards(b, step, 1, -1))
+        Line(_select_by_direction(b, step, 0, b.scalars.isub(extent, 1)), extent, _select_by_direction(b, step, 1, -1))
         for extent, step in zip(y.extents, steps, strict=True)
     ]
     return gather(b, y, lines)
@@ -315,7 +315,7 @@ def check_extents(name: str, type: TensorType, shape: Sequence[int | None], wind
             raise GraphValueError(_mismatch(name, axis, str(found), str(window[axis])))
 
 
-def fitted(b: TensorBuilder, name: str, y: Tensor, extents: Sequence[Extent]) -> Tensor:
+def broadcast_to_window(b: TensorBuilder, name: str, y: Tensor, extents: Sequence[Extent]) -> Tensor:
     """y broadcast to the window, after a check of its extents."""
     v = b.scalars
     missing = len(extents) - len(y.extents)

@@ -21,13 +21,13 @@ def erase_dead(block: Block, has_no_effect: Callable[[Operation], bool] = would_
         for region in op.regions:
             for inner in region.blocks:
                 erase_dead(inner, has_no_effect)
-        if not any(result.first_use for result in op.results) and _is_worth_a_look(op) and has_no_effect(op):
+        if not any(result.first_use for result in op.results) and _may_be_dead(op) and has_no_effect(op):
             op.detach()
             op.erase()
         op = before
 
 
-def _is_worth_a_look(op: Operation) -> bool:
+def _may_be_dead(op: Operation) -> bool:
     """False for loops without results unless their body is empty: a query of a loop's effects visits its whole body."""
     blocks = [block for region in op.regions for block in region.blocks]
     return bool(op.results) or (bool(blocks) and all(block.first_op is block.last_op for block in blocks))

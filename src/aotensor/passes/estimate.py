@@ -76,7 +76,7 @@ def count_flops(
     arguments = function.body.block.args
     counter.shapes.update(zip(arguments, shapes, strict=False))
     for number, (entries, count) in (slices or {}).items():
-        mean = Polynomial.of(entries).over(Polynomial.of(count))
+        mean = Polynomial.from_value(entries).divide(Polynomial.from_value(count))
         if mean is not None:
             counter.starts[arguments[number]] = _Starts(mean)
     counter.counts = {arguments[number]: name for number, name in (counts or {}).items()}
@@ -125,7 +125,7 @@ class _Counter:
         match op:
             case _ if type(op) not in _NESTED:
                 self._evaluate(op)
-                return self._counted(op)
+                return self._count_operation(op)
             case scf.ForOp():
                 return self._loop(op.body.block) * self._trips(op.lb, op.ub, op.step)
             case ParallelOp():
@@ -137,7 +137,7 @@ class _Counter:
                 return Polynomial()
             case scf.IfOp():
                 branches = [self.block(region.block) for region in op.regions if region.blocks]
-                return max(branches, key=Polynomial.typical, default=Polynomial())
+                return max(branches, key=Polynomial.typical_value, default=Polynomial())
             case func.CallOp():
                 return self._call(op)
             case _:  # a while loop
@@ -150,7 +150,7 @@ class _Counter:
         self.depth -= 1
         return total
 
-    def _counted(self, op: Operation) -> Polynomial:
+    def _count_operation(self, op: Operation) -> Polynomial:
         """Count one operation: its own flops, and the elements that it reads or writes."""
         if not self._places.isdisjoint(op.operands) or (
             isinstance(op, memref.LoadOp) and op.memref not in self.starts and not _lanes(op.res.type)
@@ -174,12 +174,12 @@ class _Counter:
             return Polynomial()
         lanes = value.type.element_count() if isinstance(value.type, VectorType) else 1
         if op.name == GatherOp.name or (indices and indices[-1] in self._places):
-            return Polynomial.of(lanes) * Polynomial.of(_tag("gathers"))
-        return Polynomial.of(lanes * _size(_element(value.type))) * Polynomial.of(_tag("bytes"))
+            return Polynomial.from_value(lanes) * Polynomial.from_value(_tag("gathers"))
+        return Polynomial.from_value(lanes * _size(_element(value.type))) * Polynomial.from_value(_tag("bytes"))
 
     def _trips(self, lower: SSAValue, upper: SSAValue, by: SSAValue) -> Polynomial:
         first, end, step = (self._value(x) for x in (lower, upper, by))
-        trips = (end - first).over(step)
+        trips = (end - first).divide(step)
         if trips is None:
             return self._unknown(upper)
         number = trips.number()
@@ -190,7 +190,7 @@ class _Counter:
         return self.values[x] if x in self.values else self._unknown(x)
 
     def _unknown(self, x: SSAValue) -> Polynomial:
-        self.values[x] = Polynomial.of(f"#{len(self.values)}")
+        self.values[x] = Polynomial.from_value(f"#{len(self.values)}")
         return self.values[x]
 
     def _call(self, op: func.CallOp) -> Polynomial:
@@ -202,7 +202,7 @@ class _Counter:
         if name.startswith(LAPACK_PREFIX):
             return self._linear_algebra(name, op)
         if is_lane_function(name):
-            return self._counted(op)
+            return self._count_operation(op)
         function = self.functions.get(name)
         if function is None or function.is_declaration:
             self.is_exact = False
@@ -229,7 +229,7 @@ class _Counter:
             self.is_exact = False
             return Polynomial()
         factor, exponents = WORK[routine]
-        total = Polynomial({(): factor}) * Polynomial.of(_tag("lapack"))
+        total = Polynomial({(): factor}) * Polynomial.from_value(_tag("lapack"))
         integers = (x for x in op.arguments if x.type == index)
         for x, exponent in zip(integers, exponents, strict=False):
             for _ in range(exponent):
@@ -246,7 +246,9 @@ class _Counter:
             return Polynomial()
         assert isinstance(op.arguments[4].type, MemRefType)
         is_single = isinstance(op.arguments[4].type.element_type, Float32Type)
-        total = inner * Polynomial.of(2) * Polynomial.of(_tag("product32" if is_single else "product64"))
+        total = (
+            inner * Polynomial.from_value(2) * Polynomial.from_value(_tag("product32" if is_single else "product64"))
+        )
         for extent in result:
             total *= extent or Polynomial()
         return total
@@ -256,7 +258,7 @@ class _Counter:
         kind = op.arguments[0].type
         assert isinstance(kind, MemRefType)
         is_single = isinstance(kind.element_type, Float32Type)
-        total = Polynomial.of(2) * Polynomial.of(_tag("product32" if is_single else "product64"))
+        total = Polynomial.from_value(2) * Polynomial.from_value(_tag("product32" if is_single else "product64"))
         for number in (5, 9, 10, 11):  # along p, g, i and j
             (extent,) = self._extents(op.arguments[number])
             if extent is None:
@@ -271,11 +273,11 @@ class _Counter:
         owner = x.owner
         if isinstance(owner, memref.ReinterpretCastOp | memref.SubviewOp | memref.ViewOp):
             sizes = iter(owner.sizes)
-            return [self.values.get(next(sizes)) if n < 0 else Polynomial.of(n) for n in x.type.get_shape()]
+            return [self.values.get(next(sizes)) if n < 0 else Polynomial.from_value(n) for n in x.type.get_shape()]
         if isinstance(owner, memref.CastOp):
             return self._extents(owner.source)
         known = self.shapes.get(x, x.type.get_shape())
-        return [None if n is None or n == -1 or n in _DYNAMIC else Polynomial.of(n) for n in known]
+        return [None if n is None or n == -1 or n in _DYNAMIC else Polynomial.from_value(n) for n in known]
 
     def _evaluate(self, op: Operation) -> None:
         """Record the value of integer arithmetic on dims."""
@@ -284,7 +286,7 @@ class _Counter:
             case _ if type(op) not in _INTEGERS:
                 pass
             case arith.ConstantOp(value=IntegerAttr() as literal):
-                found = Polynomial.of(int(literal.value.data))
+                found = Polynomial.from_value(int(literal.value.data))
             case memref.DimOp():
                 axis = self.values.get(op.index)
                 number = axis.number() if axis is not None else None
@@ -303,7 +305,7 @@ class _Counter:
             case memref.LoadOp() if op.memref in self.starts and len(op.indices) == 1:
                 found = self._start(self.starts[op.memref], self._value(op.indices[0]), op.res)
             case memref.LoadOp() if op.memref in self.counts:
-                found = Polynomial.of(self.counts[op.memref])
+                found = Polynomial.from_value(self.counts[op.memref])
             case _ if type(op) in _ARITHMETIC:
                 found = self._arithmetic(op)
         if found is not None:
@@ -317,7 +319,7 @@ class _Counter:
     def _extreme(self, operands: Sequence[SSAValue], choose: Callable[..., Polynomial]) -> Polynomial | None:
         """The smaller or the larger operand, decided for large dims: max(n − 2, 0) is n − 2."""
         values = [self._value(x) for x in operands]
-        return None if any(x.has_unknowns() for x in values) else choose(values, key=Polynomial.typical)
+        return None if any(x.has_unknowns() for x in values) else choose(values, key=Polynomial.typical_value)
 
     def _start(self, starts: _Starts, number: Polynomial, x: SSAValue) -> Polynomial:
         """The estimated start of a slice: the mean slice length times the distance from a slice with known start."""

@@ -113,13 +113,13 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
     shared = slots[None]
     lanes: dict[ParallelOp, tuple[_Slot, Extent]] = {}
     for loop in loops:
-        size = _saturated(b, _lay_out(b, slots[loop]), slots[loop])
+        size = _saturate(b, _pack_slots(b, slots[loop]), slots[loop])
         count = _count(b, loop) if loop in counted else LANES
         place = _outermost_loop(loop, block)
         slot = _Slot(("lanes", id(loop)), (count, size), 1, [(positions[place], ends[place])])
         shared.append(slot)
         lanes[loop] = slot, size
-    total = _saturated(b, _lay_out(b, shared), shared)
+    total = _saturate(b, _pack_slots(b, shared), shared)
     for op in buffers:
         applied("placed {} in the workspace", op, size=[op.memref])
     if sum(map(len, slots.values())) < len(buffers) + len(loops):
@@ -158,15 +158,15 @@ def _allocate_lanes(extents: func.FuncOp) -> None:
         buffers = [op for op, home in homes.items() if home is loop]
         chosen = [_find_slot(slots, op, _span(op, positions, ends)) for op in buffers]
         b = LoopBuilder(builder_before(loop))
-        size = _saturated(b, _lay_out(b, slots), slots)
+        size = _saturate(b, _pack_slots(b, slots), slots)
         lanes = _Slot(("lanes",), (b.imin(_count(b, loop), LANES), size), 1)
-        memory = b.allocate(i8, [_saturated(b, _lay_out(b, [lanes]), [lanes])])
+        memory = b.allocate(i8, [_saturate(b, _pack_slots(b, [lanes]), [lanes])])
         inside, start = _start_of_lane(loop, lanes, size)
         for op, slot in zip(buffers, chosen, strict=True):
             _replace(op, memory, inside, inside.index(inside.iadd(start, slot.offset)).ssa, slots.index(slot))
 
 
-def _lay_out(b: LoopBuilder, slots: Iterable[_Slot]) -> Extent:
+def _pack_slots(b: LoopBuilder, slots: Iterable[_Slot]) -> Extent:
     """Assign consecutive offsets to slots; return their total size in bytes."""
     total: Extent = 0
     for slot in slots:
@@ -174,7 +174,7 @@ def _lay_out(b: LoopBuilder, slots: Iterable[_Slot]) -> Extent:
         size: Extent = slot.itemsize
         for n in slot.extents:
             size = b.imul(size, n)
-        total = b.iadd(total, _aligned(b, size))
+        total = b.iadd(total, _align_size(b, size))
     return total
 
 
@@ -230,7 +230,7 @@ def _start_of_lane(loop: ParallelOp, slot: _Slot, size: Extent) -> tuple[LoopBui
     return b, b.iadd(b.imul(b.index(lane), size), slot.offset)
 
 
-def _saturated(b: LoopBuilder, total: Extent, slots: Sequence[_Slot]) -> Extent:
+def _saturate(b: LoopBuilder, total: Extent, slots: Sequence[_Slot]) -> Extent:
     """The total size; if it overflows 63 bits, a size that no machine has, so that the allocation fails."""
     if isinstance(total, int):
         return total
@@ -244,7 +244,7 @@ def _saturated(b: LoopBuilder, total: Extent, slots: Sequence[_Slot]) -> Extent:
     return b.select(fits, total, b.index(LARGEST_WORKSPACE))
 
 
-def _aligned(b: LoopBuilder, size: Extent) -> Extent:
+def _align_size(b: LoopBuilder, size: Extent) -> Extent:
     return b.imul(b.ifloordiv(b.iadd(size, ALIGNMENT - 1), ALIGNMENT), ALIGNMENT)
 
 

@@ -22,7 +22,9 @@ from aotensor.ir.location import Locations
 LONGEST: Final = 60  # characters of an expression
 
 
-def worded(notes: Iterable[Note], locations: Locations, names: Mapping[str, Mapping[Variable, str]]) -> list[Remark]:
+def render_remarks(
+    notes: Iterable[Note], locations: Locations, names: Mapping[str, Mapping[Variable, str]]
+) -> list[Remark]:
     """The remarks that render the passes' notes, in the order of functions and passes.
 
     Decisions of one kind about one line are merged into one remark, with the text of the first one. names: function →
@@ -87,7 +89,7 @@ class _Writer:
 
     def _expression(self, x: Any) -> str:
         if isinstance(x, Variable):
-            return _quoted(expression_of(_as_written(x), LONGEST, is_code=True))
+            return _quoted(expression_of(_user_variable(x), LONGEST, is_code=True))
         node = x if isinstance(x, Apply) else self.locations.node(x)
         if node is None:
             return "what is made"
@@ -119,7 +121,7 @@ def _quoted(expression: str) -> str:
     return "a value" if expression == "..." else f"`{expression}`"
 
 
-def _as_written(x: Variable) -> Variable:
+def _user_variable(x: Variable) -> Variable:
     """The variable that the user wrote, if a rewrite has replaced it by x; else x."""
     node = None if x.owner is None or x.site is None else x.site.node
     if node is None or x.name or len(node.outputs) != len(x.owner.outputs):  # type: ignore[union-attr]
@@ -142,9 +144,9 @@ def _total(sizes: Iterable[Size]) -> str:
             factors[dims] += number
     total = Polynomial()
     for dims, number in factors.items():
-        total += reduce(Polynomial.__mul__, map(_factor, dims), Polynomial.of(number))
+        total += reduce(Polynomial.__mul__, map(_factor, dims), Polynomial.from_value(number))
     return str(total)
 
 
 def _factor(name: str) -> Polynomial:
-    return Polynomial.of(int(name) if name.isdecimal() else name)
+    return Polynomial.from_value(int(name) if name.isdecimal() else name)

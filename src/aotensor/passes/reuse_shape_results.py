@@ -54,7 +54,7 @@ def _pair(function: func.FuncOp, extents: func.FuncOp) -> None:
             continue
         used = [bool(x.uses) for x in op.results]
         if not all(
-            isinstance(x.type, TensorType) and not any(map(_is_taken, y.uses))
+            isinstance(x.type, TensorType) and not any(map(_may_overwrite, y.uses))
             for x, y, is_used in zip(op.results, twin.results, used, strict=True)
             if is_used
         ):
@@ -97,7 +97,7 @@ def _is_same_value(x: SSAValue, y: SSAValue, twins: dict[SSAValue, SSAValue]) ->
     return twins[x] is y or _is_same(x.owner, y.owner, twins)  # type: ignore[arg-type]
 
 
-def _is_taken(use: Use) -> bool:
+def _may_overwrite(use: Use) -> bool:
     """Does this use permit another value to overwrite the memory?"""
     op = use.operation
     storages = op.attributes.get(STORAGE)

@@ -120,10 +120,14 @@ def _annotate(op: scf.ForOp, target: Target) -> None:
         op.attributes["novector"] = UnitAttr()
         return
     functions = sum(map(_is_elementary, op.body.block.ops))
-    is_narrow, is_long, is_crowded = _computes_in_float32(op.body.block), functions > 0, _is_crowded(functions, target)
+    is_narrow, is_long, is_crowded = (
+        _computes_in_float32(op.body.block),
+        functions > 0,
+        _has_many_functions(functions, target),
+    )
     together = target.interleave_crowded if is_crowded else target.interleave
     lanes = target.register_bits // _lane_bits(op.body.block)
-    if "short" in op.attributes and "parallel_accesses" in op.attributes and not is_long and _only_sums(op):
+    if "short" in op.attributes and "parallel_accesses" in op.attributes and not is_long and _has_only_sums(op):
         applied("vectorized {} as one masked vector (width: {}): its trip count is short", op, lanes)
         op.attributes["masked"] = UnitAttr()
         op.attributes["lane_bits"] = IntegerAttr(32 if is_narrow or not _has_float64(op.body.block) else 64, i64)
@@ -154,10 +158,10 @@ def _is_over_chunks(op: scf.ForOp) -> bool:
     """Does a loop sum numbers over the chunks of a parallel loop, one partial sum per chunk?"""
     bound = op.ub.owner
     is_count = isinstance(bound, Operation) and CHUNKS in bound.attributes
-    return is_count and bool(op.results) and _only_sums(op)
+    return is_count and bool(op.results) and _has_only_sums(op)
 
 
-def _is_crowded(functions: int, target: Target) -> bool:
+def _has_many_functions(functions: int, target: Target) -> bool:
     """Does a loop compute too many elementary functions to profit from interleaving?"""
     return functions > target.few_functions
 
@@ -166,7 +170,7 @@ def _is_for_vectors(op: scf.ForOp) -> bool:
     """Are the iterations of a loop independent (or sums), and is the loop not explicitly vectorized yet?"""
     if any(isinstance(x.type, VectorType) for inner in op.body.block.ops for x in inner.results):
         return False
-    return ("parallel_accesses" in op.attributes or bool(op.results)) and _only_sums(op)
+    return ("parallel_accesses" in op.attributes or bool(op.results)) and _has_only_sums(op)
 
 
 def _reads_neighbours(body: Block) -> bool:
@@ -214,7 +218,7 @@ def _computes_in_float32(body: Block) -> bool:
     return kinds.count(f64) in range(1, kinds.count(f32) // 2 + 1)
 
 
-def _only_sums(op: scf.ForOp) -> bool:
+def _has_only_sums(op: scf.ForOp) -> bool:
     """Are all loop-carried values reassociable sums? LLVM warns about hints on other loops."""
     block = op.body.block
     last = block.last_op

@@ -33,16 +33,16 @@ def placed(inputs: Sequence[Sequence[int]], widths: Sequence[float]) -> tuple[li
         rows[level].append(number)
     x = [0.0] * len(inputs)
     for row in rows:
-        _spread(row, widths, x, {number: float(k) for k, number in enumerate(row)}, is_order=True)
+        _place_nodes(row, widths, x, {number: float(k) for k, number in enumerate(row)}, is_order=True)
     for sweep in range(SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
             joined = inputs if sweep % 2 == 0 else users
             wanted = {n: median(x[k] for k in joined[n]) if joined[n] else x[n] for n in row}
-            _spread(row, widths, x, wanted)
+            _place_nodes(row, widths, x, wanted)
     return x, depth
 
 
-def _spread(
+def _place_nodes(
     row: list[int], widths: Sequence[float], x: list[float], wanted: dict[int, float], is_order: bool = False
 ) -> None:
     """Place the nodes of a layer near their preferred positions, in that order, without overlap."""

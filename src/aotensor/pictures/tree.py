@@ -8,7 +8,7 @@ from typing import Any
 
 from aotensor.driver.definition import Definition
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import Apply
 from aotensor.graph.subgraph import subgraphs
 from aotensor.graph.variable import Constant, Variable
@@ -47,7 +47,7 @@ def dprint(
     """
     if depth == 0 or depth < -1:
         raise GraphValueError(f"dprint: depth is {depth}", hint="-1 shows all levels")
-    tree = _Tree(depth, print_type, one_of("dprint: id_type", id_type, ("CHAR", "int", "")), stop_on_name)
+    tree = _Tree(depth, print_type, check_choice("dprint: id_type", id_type, ("CHAR", "int", "")), stop_on_name)
     for label, x in _roots(graph_like):
         tree.draw(x, label)
     tree.draw_inner_graphs()

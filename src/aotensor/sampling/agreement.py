@@ -9,7 +9,7 @@ import numpy as np
 
 from aotensor.core.dtypes import kind_of, tiny
 from aotensor.core.types import Array
-from aotensor.sampling.pairs import paired
+from aotensor.sampling.pairs import to_pairs
 
 RTOL: Final = {"float64": 1e-11, "float32": 2e-5, "float16": 4e-3, "bfloat16": 3e-2}
 """Relative to the largest magnitude of the array: about 1e5, 200, 4 and 4 ulp. Sums in another order and
@@ -76,12 +76,12 @@ def disagreements(
     nearby: returns the expected values with other roundings. ignore_nan: skip elements where nan is expected.
     """
     for position, (name, x, y) in enumerate(zip(names, found, expected, strict=True)):
-        x, y = paired(x), paired(y)
+        x, y = to_pairs(x), to_pairs(y)
         if ignore_nan and x.shape == y.shape and kind_of(y.dtype) == "f":
             x = np.where(np.isnan(y), y, x)
         problem = disagreement(x, y, absolute_tolerance(y, rtol))
         if problem is not None and rtol is None and x.dtype == y.dtype and x.shape == y.shape:
-            problem = disagreement(x, y, conditioned_tolerance(y, paired(nearby()[position])))
+            problem = disagreement(x, y, conditioned_tolerance(y, to_pairs(nearby()[position])))
         if problem is not None:
             return f"{name}: {problem}"
     return None

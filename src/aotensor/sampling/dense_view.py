@@ -18,10 +18,10 @@ from aotensor.core.types import Array
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, is_matrix
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import replace
-from aotensor.ops.complex.parts import parts, whole
+from aotensor.ops.complex.parts import join_parts, parts
 from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.join import stack
-from aotensor.sampling.pairs import paired, unpaired
+from aotensor.sampling.pairs import from_pairs, to_pairs
 from aotensor.sparse.boundary import SparseValue, flatten, halves
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import Compressed, scipy_matrix
@@ -59,12 +59,12 @@ class DenseView:
     pairs: frozenset[int] = frozenset()
 
     @staticmethod
-    def of(f: Graph) -> DenseView:
+    def from_function(f: Graph) -> DenseView:
         """The dense view of a function."""
-        return DenseView.between(f.name, f.arguments, f.results)
+        return DenseView.from_graph(f.name, f.arguments, f.results)
 
     @staticmethod
-    def between(name: str, arguments: Mapping[str, Variable], results: Mapping[str, Variable]) -> DenseView:
+    def from_graph(name: str, arguments: Mapping[str, Variable], results: Mapping[str, Variable]) -> DenseView:
         """The dense view of a graph."""
         flat = flatten(arguments, {})
         leaves = list(flat.arguments.values())
@@ -72,7 +72,7 @@ class DenseView:
             arguments[one.name]: _matrix(one.type, leaves[one.first : one.first + 4]) for one in flat.sparse_arguments
         }
         known.update(
-            (arguments[name], whole(*halves(flat.arguments[name])))
+            (arguments[name], join_parts(*halves(flat.arguments[name])))
             for name in flat.complex_arguments
             if name in arguments and not arguments[name].is_sparse
         )
@@ -86,9 +86,9 @@ class DenseView:
         arrays = [part for x in values.values() for part in arrays_of(x)]
         return dict(zip(self.arguments, arrays, strict=True))
 
-    def joined(self, arrays: Sequence[Array]) -> list[Any]:
+    def join_values(self, arrays: Sequence[Array]) -> list[Any]:
         """Convert values of the view's arguments to values of the function's."""
-        wholes = [unpaired(x) if k in self.pairs else x for k, x in enumerate(arrays)]
+        wholes = [from_pairs(x) if k in self.pairs else x for k, x in enumerate(arrays)]
         return with_matrices(wholes, self.matrices)
 
 
@@ -100,7 +100,7 @@ def with_matrices(arrays: Sequence[Array], groups: Sequence[SparseValue]) -> lis
         if position in types:
             pattern, data, indices, indptr = arrays[position : position + 4]
             type, shape = types[position], (pattern.shape[0], pattern.shape[1])
-            data = unpaired(data) if is_complex(type.dtype) and data.dtype.kind != "c" else data
+            data = from_pairs(data) if is_complex(type.dtype) and data.dtype.kind != "c" else data
             found.append(matrix_value(type.format, data, indices, indptr, shape))
             position += 4
         else:
@@ -112,8 +112,8 @@ def with_matrices(arrays: Sequence[Array], groups: Sequence[SparseValue]) -> lis
 def arrays_of(x: Any) -> list[Array]:
     """The arrays of a value: itself, pairs if it is complex; pattern, data, indices and indptr of a SciPy matrix."""
     if isinstance(x, np.ndarray) or not is_matrix(x):
-        return [paired(np.asarray(x))]
-    return [np.broadcast_to(np.zeros((), bool), x.shape), paired(x.data), x.indices, x.indptr]
+        return [to_pairs(np.asarray(x))]
+    return [np.broadcast_to(np.zeros((), bool), x.shape), to_pairs(x.data), x.indices, x.indptr]
 
 
 def matrix_value(form: str, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:
@@ -134,7 +134,7 @@ def dense_value(x: Any) -> Array:
 
 def _matrix(kind: SparseTensorType, leaves: Sequence[Variable]) -> SparseVariable:
     pattern, data, indices, indptr = leaves
-    data = whole(*halves(data)) if is_complex(kind.dtype) else data
+    data = join_parts(*halves(data)) if is_complex(kind.dtype) else data
     rows, columns = kind.shape
     return matrix_of(
         Compressed(

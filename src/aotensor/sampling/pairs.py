@@ -8,12 +8,12 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array
 
 
-def paired(x: Array) -> Array:
+def to_pairs(x: Array) -> Array:
     """Real and imaginary parts along a new last axis; a real array is returned unchanged."""
     return np.stack([x.real, x.imag], -1) if x.dtype.kind == "c" else x
 
 
-def unpaired(x: Array) -> Array:
+def from_pairs(x: Array) -> Array:
     """The complex array whose parts are along the last axis of x."""
     whole = np.ascontiguousarray(x).view(dtypes.complex_of(dtypes.name_of(x.dtype)))
     return whole.reshape(x.shape[:-1])

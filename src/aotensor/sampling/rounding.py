@@ -25,15 +25,15 @@ def nearby(
 
     Operands of comparisons are not changed: a maximum must equal one of its elements.
     """
-    known: dict[Variable, Array] = {x: nudged(value, rng) for x, value in values.items()}
+    known: dict[Variable, Array] = {x: perturb_by_ulp(value, rng) for x, value in values.items()}
     if not only_leaves:
         targets = with_bodies(targets, known, partial(_noisy, rng=rng))
     known.update((x, x.data) for x in leaves(targets, stop=known) if isinstance(x, Constant))
-    compared = _compared(toposort(targets, stop=known))
+    compared = _comparison_operands(toposort(targets, stop=known))
 
     def off_by_one(node: Apply, inputs: list[Array]) -> list[Array]:
         results = zip(node.outputs, evaluated(node, inputs), strict=True)
-        return [value if only_leaves or x in compared else nudged(value, rng) for x, value in results]
+        return [value if only_leaves or x in compared else perturb_by_ulp(value, rng) for x, value in results]
 
     with np.errstate(all="ignore"):
         compute_all(targets, known, off_by_one)
@@ -50,7 +50,7 @@ class Nudged(Op):
         return x
 
     def reference(self, x: Array) -> Array:
-        moved: Array = nudged(x, self.rng)
+        moved: Array = perturb_by_ulp(x, self.rng)
         return moved
 
 
@@ -58,7 +58,7 @@ def _noisy(body: Subgraph, rng: np.random.Generator) -> list[Variable]:
     """A body with every computed value changed by one ulp: its outputs."""
     outputs = with_bodies(body.outputs, body.inputs, partial(_noisy, rng=rng))
     nodes = toposort(outputs, stop=body.inputs)
-    compared, nudge = _compared(nodes), Nudged(rng)
+    compared, nudge = _comparison_operands(nodes), Nudged(rng)
     known: dict[Variable, Variable] = {}
     for node in nodes:
         made = node.op.apply(*(known.get(x, x) for x in node.inputs)).outputs
@@ -67,16 +67,16 @@ def _noisy(body: Subgraph, rng: np.random.Generator) -> list[Variable]:
     return [known.get(x, x) for x in outputs]
 
 
-def _compared(nodes: Iterable[Apply]) -> set[Variable]:
+def _comparison_operands(nodes: Iterable[Apply]) -> set[Variable]:
     """The operands of ops with discrete results, such as comparisons."""
     return {x for node in nodes if any(is_discrete(y.dtype) for y in node.outputs) for x in node.inputs}
 
 
-def nudged(x: Any, rng: np.random.Generator) -> Any:
+def perturb_by_ulp(x: Any, rng: np.random.Generator) -> Any:
     """x with every float changed by one ulp, up or down; integers and sparsity patterns are unchanged."""
     if is_matrix(x):
         moved = x.copy()
-        moved.data = nudged(x.data, rng)
+        moved.data = perturb_by_ulp(x.data, rng)
         return moved
     if kind_of(x.dtype) not in "fc":
         return x

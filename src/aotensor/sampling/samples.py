@@ -17,7 +17,7 @@ from aotensor.graph.variable import SharedVariable
 from aotensor.graph.walk import evaluate_all
 from aotensor.ops.stable.forms import in_stable_forms
 from aotensor.sampling.dense_view import Arrays, Graph
-from aotensor.sampling.pairs import unpaired
+from aotensor.sampling.pairs import from_pairs
 from aotensor.sampling.random_matrix import declared_pattern, random_matrix, valued
 from aotensor.sampling.rounding import nearby
 
@@ -152,7 +152,7 @@ class Sampler:
         values = values_in(self.rng, dtype, shape, domain)
         if self._definite and is_float(dtype) and len(row) > 1 and row[-2] == row[-1] and domain in _DOMAINS[:2]:
             values = _as_definite(values)
-        return _arranged(values, int(self.rng.integers(len(_LAYOUTS)))) if is_arranged else values
+        return _change_layout(values, int(self.rng.integers(len(_LAYOUTS)))) if is_arranged else values
 
 
 def reference_values(f: Graph, arrays: Mapping[str, Any]) -> list[Any]:
@@ -213,7 +213,7 @@ def values_in(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], doma
     """Random values of one of the domains; complex ones are finite."""
     if is_complex(dtype):
         drawn = values_in(rng, part_of(dtype), (*shape, 2), "normal" if domain in _SPECIAL else domain)
-        return unpaired(drawn)
+        return from_pairs(drawn)
     if dtype == "bool":
         return np.asarray(rng.integers(0, 2, shape), dtype=dtype)
     if not is_float(dtype):
@@ -236,7 +236,7 @@ def _as_definite(x: Array) -> Array:
     return np.asarray(x @ np.swapaxes(x, -1, -2) / max(n, 1) + np.eye(n), dtype=dtype)
 
 
-def _sliced(x: Array) -> Array:
+def _strided_view(x: Array) -> Array:
     """A view of every second element of a larger array."""
     larger = np.full([2 * n + 1 for n in x.shape], 77, dtype=x.dtype)
     window = larger[tuple(slice(1, None, 2) for _ in x.shape)]
@@ -248,11 +248,11 @@ _LAYOUTS: Final[tuple[Callable[[Array], Array], ...]] = (
     np.ascontiguousarray,
     np.asfortranarray,
     lambda x: np.flip(np.ascontiguousarray(np.flip(x))),
-    _sliced,
+    _strided_view,
     lambda x: np.swapaxes(np.swapaxes(x, 0, -1).copy(), 0, -1),
 )
 """Memory layouts of equal values: row-major, column-major, negative strides, gaps, outer axes exchanged."""
 
 
-def _arranged(x: Array, layout: int) -> Array:
+def _change_layout(x: Array, layout: int) -> Array:
     return _LAYOUTS[layout](x) if x.ndim else x

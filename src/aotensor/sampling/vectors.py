@@ -14,7 +14,7 @@ from aotensor.core.types import Array
 from aotensor.graph.subgraph import TooLongError, at_most
 from aotensor.sampling.agreement import conditioned_tolerance
 from aotensor.sampling.dense_view import DenseView, Graph
-from aotensor.sampling.pairs import unpaired
+from aotensor.sampling.pairs import from_pairs
 from aotensor.sampling.samples import Sampler, nearby_values, reference_values
 from aotensor_runtime.vectors import Vector, pack
 
@@ -36,7 +36,7 @@ def make_vectors(functions: Sequence[Graph]) -> bytes:
 def _vectors(f: Graph) -> Iterator[Vector]:
     if _static_elements(f) > _MAX_ELEMENTS:
         return
-    sampler, view = Sampler(f), DenseView.of(f)
+    sampler, view = Sampler(f), DenseView.from_function(f)
     for domain in _DOMAINS:
         arrays = {name: _rounded(x) for name, x in view.split(sampler.small(domain).arrays).items()}
         try:
@@ -51,9 +51,9 @@ def _vectors(f: Graph) -> Iterator[Vector]:
         nearby = _values(partial(nearby_values, view, arrays, sampler.rng))
         if nearby is not None:
             tolerances = [float(f"{conditioned_tolerance(x, y):.2g}") for x, y in zip(outputs, nearby, strict=True)]
-            given = [unpaired(x) if k in view.pairs else x for k, x in enumerate(inputs)]
+            given = [from_pairs(x) if k in view.pairs else x for k, x in enumerate(inputs)]
             shortened = [
-                unpaired(_shortened(x)) if is_complex(y.dtype) else _shortened(x)
+                from_pairs(_shortened(x)) if is_complex(y.dtype) else _shortened(x)
                 for x, y in zip(outputs, f.results.values(), strict=True)
             ]
             yield Vector(f.name, tuple(given), tuple(shortened), tuple(tolerances))

@@ -61,10 +61,12 @@ def _ends(name: str, pairs: list[Any] | tuple[Any, ...], x: Variable) -> tuple[A
             raise GraphTypeError(f"{name}: bounds must be pairs (min, max), not {pair!r:.60}")
     if not pairs:
         return np.zeros(0), np.zeros(0)
-    return _joined([pair[0] for pair in pairs], -np.inf), _joined([pair[1] for pair in pairs], np.inf)
+    return _concatenate_ends([pair[0] for pair in pairs], -np.inf), _concatenate_ends(
+        [pair[1] for pair in pairs], np.inf
+    )
 
 
-def _joined(ends: list[Any], none: float) -> Any:
+def _concatenate_ends(ends: list[Any], none: float) -> Any:
     known = [none if end is None else end for end in ends]
     return stack(known) if any(isinstance(end, Variable) for end in known) else np.array(known, dtype=np.float64)
 

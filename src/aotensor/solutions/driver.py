@@ -12,7 +12,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.compare import eq
-from aotensor.solutions.demand import demanded
+from aotensor.solutions.convergence_check import check_converged
 from aotensor.solutions.formulas import ending, largest, number
 from aotensor.solutions.implicit import as_op
 from aotensor.solutions.problem import Problem
@@ -69,7 +69,7 @@ def solution_of(
     search = Subgraph((*(symbol for _, symbol in starts), *problem.slots), outputs)
     made = as_op(options.name, [given for given, _ in starts], problem.parameters, search, problem.graph(*equations))
     if options.raise_on_failure:
-        made[0] = demanded(options.name, made[0], made[-1])
+        made[0] = check_converged(options.name, made[0], made[-1])
     return Solution(*made)
 
 

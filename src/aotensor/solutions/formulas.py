@@ -72,7 +72,7 @@ def is_zero(x: Variable) -> Variable:
     return all_of(eq(x, 0))
 
 
-def solved(matrix: Variable, b: Variable, is_transposed: bool = False) -> Variable:
+def solve_or_nan(matrix: Variable, b: Variable, is_transposed: bool = False) -> Variable:
     """x with matrix·x = b, or matrixᵀ·x = b, not finite if singular.   (n, n), (n,) → (n,), or two scalars
 
     A matrix (n,) holds the diagonal of a diagonal one.

@@ -18,7 +18,7 @@ from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.elementwise.compare import switch
 from aotensor.ops.linear import zero_gradient
-from aotensor.solutions.formulas import number, solved
+from aotensor.solutions.formulas import number, solve_or_nan
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Rules:
         x, success, *_ = outputs
         place = [x, *inputs[self.starts :]]
         value, matrix = self.equations.inlined(place)
-        direction = -_only_if(success, solved(matrix, cotangents[0], True))
+        direction = -_nan_unless(success, solve_or_nan(matrix, cotangents[0], True))
         graph = Expansion(self.equations.inputs, self.equations.outputs[:1])
         terms = pull_through(graph, place, [value], [direction])
         return [*map(zero_gradient, inputs[: self.starts]), *(_unless_failed(success, term) for term in terms[1:])]
@@ -49,16 +49,18 @@ class Rules:
         value, matrix = self.equations.inlined(place)
         graph = Expansion(self.equations.inputs, self.equations.outputs[:1])
         (moved,) = push_through(graph, place, [value], [disconnected(), *tangents[self.starts :]])
-        found = zero_gradient(x) if is_disconnected(moved) else -_only_if(success, solved(matrix, moved, False))
+        found = (
+            zero_gradient(x) if is_disconnected(moved) else -_nan_unless(success, solve_or_nan(matrix, moved, False))
+        )
         return [found, *(disconnected() for _ in (success, *rest))]
 
 
 def _unless_failed(success: Variable, term: Variable) -> Variable:
     """A term of the derivative, nan if the search failed, even if the term does not depend on the solution."""
-    return _only_if(success, term) if has_value(term) and not term.is_sparse else term
+    return _nan_unless(success, term) if has_value(term) and not term.is_sparse else term
 
 
-def _only_if(success: Variable, x: Variable) -> Variable:
+def _nan_unless(success: Variable, x: Variable) -> Variable:
     return switch(success, x, number(float("nan"), x))
 
 

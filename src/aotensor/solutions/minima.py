@@ -8,22 +8,29 @@ from typing import Any
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.gradient.reverse import grad
 from aotensor.gradient.subgraphs import pushed_terms
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import replace
 from aotensor.ops.elementwise.compare import ge, le, switch
 from aotensor.ops.reduce.sums import sum as sum_of
 from aotensor.ops.shape.reshape import reshape
-from aotensor.solutions.bounded import Box, Curvature, Exact, GaussNewton, Limited, bounded_minimum
 from aotensor.solutions.bounds import Bounds, bounds_of
 from aotensor.solutions.driver import Options, solution_of, symbol
 from aotensor.solutions.formulas import ending, number
 from aotensor.solutions.marquardt import levenberg_marquardt
 from aotensor.solutions.problem import Problem, Unknown, arguments, scalar_output, slopes, traced, unknown
+from aotensor.solutions.projected_trust_region import (
+    Box,
+    Curvature,
+    ExactHessian,
+    GaussNewton,
+    LimitedMemory,
+    bounded_minimum,
+)
 from aotensor.solutions.quasi_newton import Matrix, Memory, quasi_newton
 from aotensor.solutions.results import Ending, Minimum, Solution
 from aotensor.solutions.roots import ends_of
-from aotensor.solutions.scalar_minima import bracketed, brent_minimum, polished
+from aotensor.solutions.scalar_minima import bracket_minimum, brent_minimum, polish_minimum
 from aotensor.solutions.trust_region import trust_region
 
 METHODS = ("trust-ncg", "BFGS", "L-BFGS", "L-BFGS-B")
@@ -70,7 +77,7 @@ def minimize(
     """
     options = Options("minimize", tol, maxiter, raise_on_failure)
     method = "trust-ncg" if method is None else method
-    one_of("minimize: method", method, METHODS)
+    check_choice("minimize: method", method, METHODS)
     if bounds is not None and method not in BOUNDED:
         hint = " or ".join(f'method="{other}"' for other in BOUNDED)
         raise GraphValueError(f'minimize: method "{method}" does not support bounds', hint=hint)
@@ -87,7 +94,7 @@ def minimize(
         return problem.at(gradient, at)
 
     if bounds is not None:
-        curvature = Exact(_products(gradient, x)) if method == "trust-ncg" else Limited(MEMORY)
+        curvature = ExactHessian(_products(gradient, x)) if method == "trust-ncg" else LimitedMemory(MEMORY)
         solution = _within(options, problem, gradient, given, bounds, curvature, start, tolerance)
         return Minimum(*given.restored(solution), _value_there(problem, solution))
     if method == "trust-ncg":
@@ -126,7 +133,7 @@ def least_squares(
     options = Options("least_squares", tol, maxiter, raise_on_failure)
     if method is None:
         method = "lm" if bounds is None else "trf"
-    one_of("least_squares: method", method, ("lm", "trf"))
+    check_choice("least_squares: method", method, ("lm", "trf"))
     if bounds is not None and method == "lm":
         raise GraphValueError('least_squares: bounds are given, and method "lm" has none', hint='method="trf"')
     given = unknown("least_squares", "x0", x0)
@@ -180,7 +187,7 @@ def minimize_scalar(
     options = Options("minimize_scalar", tol, maxiter, raise_on_failure)
     if method is None:
         method = "brent" if bounds is None else "bounded"
-    one_of("minimize_scalar: method", method, ("brent", "bounded"))
+    check_choice("minimize_scalar: method", method, ("brent", "bounded"))
     is_bounded = method == "bounded"
     what, pair = ("bounds", bounds) if is_bounded else ("bracket", (0.0, 1.0) if bracket is None else bracket)
     if (bounds is not None) != is_bounded or (is_bounded and bracket is not None):
@@ -206,10 +213,10 @@ def minimize_scalar(
         middle = a + number(0.381966011250105, x) * (b - a)
         status = switch(le(a, b), running, no_bracket)
     else:
-        left, middle, right, is_found = bracketed(value, a, b)
+        left, middle, right, is_found = bracket_minimum(value, a, b)
         status = switch(is_found, running, no_bracket)
     best, count, status = brent_minimum(value, left, middle, right, status, tolerance, options.maxiter)
-    best = polished(lambda at: problem.at(slope, at), lambda at: problem.at(curve, at), best)
+    best = polish_minimum(lambda at: problem.at(slope, at), lambda at: problem.at(curve, at), best)
     starts = [(low.given, a), (high.given, b)]
     if not is_bounded:
         found = best, count, problem.at(slope, best), status

@@ -16,7 +16,7 @@ from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.graph.walk import replace
 from aotensor.ops.elementwise.compare import cast
-from aotensor.ops.scan.step import captured
+from aotensor.ops.scan.step import captures
 from aotensor.ops.shape.broadcast import specify_shape
 from aotensor.ops.shape.extents import extents_of, shape_i
 from aotensor.ops.shape.join import stack
@@ -156,7 +156,7 @@ def traced(
             break
         given = unknown(name, "x0", given.given, output.dtype)
     output = cast(output, slot.dtype)
-    outer = captured([output], [slot])
+    outer = captures([output], [slot])
     slots = tuple(Variable(value.type, name=value.name) for value in outer)
     output = replace([output], dict(zip(outer, slots, strict=True)))[0]
     problem = Problem(slot, slots, output, tuple(outer))

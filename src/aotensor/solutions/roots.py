@@ -7,12 +7,12 @@ from typing import Any
 
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.gradient.reverse import grad
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.variable import Constant, Variable
 from aotensor.solutions.anderson import anderson
 from aotensor.solutions.broyden import broyden
 from aotensor.solutions.driver import Options, finite_number, solution_of, symbol
-from aotensor.solutions.formulas import number, solved
+from aotensor.solutions.formulas import number, solve_or_nan
 from aotensor.solutions.newton import newton
 from aotensor.solutions.problem import Unknown, arguments, scalar_output, slopes, traced, unknown, vector_like
 from aotensor.solutions.results import Solution
@@ -51,7 +51,7 @@ def root(
     another number of elements. Cost: a factorisation (n, n) per Newton step, one for all derivatives.
     """
     options = Options("root", tol, maxiter, raise_on_failure)
-    one_of("root: method", method, ROOT_METHODS)
+    check_choice("root: method", method, ROOT_METHODS)
     given = unknown("root", "x0", x0)
 
     def vector(x: Variable, found: Variable) -> Variable:
@@ -68,7 +68,7 @@ def root(
         return problem.at(matrix, x)
 
     if method == "newton":
-        found = newton(residual, lambda x, f: -solved(jacobian(x), f), start, tolerance, maxiter)
+        found = newton(residual, lambda x, f: -solve_or_nan(jacobian(x), f), start, tolerance, maxiter)
     else:
         found = broyden(residual, jacobian, start, tolerance, maxiter)
     return given.restored(solution_of(options, problem, [(given.flat, start)], found, (output, matrix)))
@@ -99,7 +99,7 @@ def root_scalar(
     options = Options("root_scalar", tol, maxiter, raise_on_failure)
     if method is None:
         method = "newton" if bracket is None else "brentq"
-    one_of("root_scalar: method", method, SCALAR_METHODS)
+    check_choice("root_scalar: method", method, SCALAR_METHODS)
     if method == "brentq":
         return _by_bracket(options, f, bracket, args)
     if x0 is None:
@@ -161,7 +161,7 @@ def fixed_point(
     Raises: as `root`. Cost: products of vectors only in each step; one factorisation (n, n) for derivatives.
     """
     options = Options("fixed_point", tol, maxiter, raise_on_failure)
-    one_of("fixed_point: method", method, ("anderson", "iteration"))
+    check_choice("fixed_point: method", method, ("anderson", "iteration"))
     given = unknown("fixed_point", "x0", x0)
 
     def vector(x: Variable, found: Variable) -> Variable:

@@ -19,7 +19,7 @@ GROWTHS = 100
 """A bracket is widened at most so many times, by about 1.6 each."""
 
 
-def bracketed(
+def bracket_minimum(
     f: Callable[[Variable], Variable], a: Variable, b: Variable
 ) -> tuple[Variable, Variable, Variable, Variable]:
     """(three points of which the middle one has the smallest value, whether they were found), downhill from a and b."""
@@ -104,7 +104,7 @@ def brent_minimum(
     return found[2], count, status
 
 
-def polished(
+def polish_minimum(
     slope: Callable[[Variable], Variable], curvature: Callable[[Variable], Variable], x: Variable, steps: int = 3
 ) -> Variable:
     """Improve a minimum x to a smaller |f'(x)| by short Newton steps: values determine half of the digits only."""

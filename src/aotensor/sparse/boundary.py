@@ -19,7 +19,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.dtypes import complex_of, is_complex
 from aotensor.core.dtypes import part_of as dtype_of_parts
 from aotensor.core.types import Array, Dim, TensorType
-from aotensor.graph.site import made_at, written_as
+from aotensor.graph.site import replacement_site, variables_at
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
 from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.graph.walk import replace, toposort
@@ -110,7 +110,7 @@ def flatten(arguments: Mapping[str, Variable], results: Mapping[str, Variable]) 
             continue
         names = _leaf_names(name, taken)
         sparse_arguments.append(SparseValue(name, x.sparse_type, len(inputs)))
-        with made_at(x.site):
+        with variables_at(x.site):
             known[x] = _leaves_of(x, names)
         inputs.update(zip(names, known[x], strict=True))
         if is_complex(x.dtype):
@@ -123,7 +123,7 @@ def flatten(arguments: Mapping[str, Variable], results: Mapping[str, Variable]) 
             outputs[name] = _as_leaf(name, x, complex_results)
             continue
         sparse_results.append(SparseValue(name, x.sparse_type, len(outputs)))
-        with made_at(x.site):
+        with variables_at(x.site):
             p = parts_of(x)
             pattern = Pattern(p.dims)(as_tensor(p.rows), as_tensor(p.columns))
         names = _leaf_names(name, taken)
@@ -142,13 +142,13 @@ def _as_leaf(name: str, x: Variable, complex_results: list[str]) -> Variable:
     complex_results.append(name)
     if x.owner is not None and isinstance(x.owner.op, OfPairs):
         return x.owner.inputs[0]
-    with made_at(x.site):
+    with variables_at(x.site):
         return stack([part_of(x, index) for index in range(2)], axis=x.ndim)
 
 
 def pair_of(x: Variable, name: str | None = None) -> Variable:
     """The real leaf for a complex argument: parts along a last axis of extent 2."""
-    with made_at(x.site):
+    with variables_at(x.site):
         return Variable(TensorType(dtype_of_parts(x.dtype), (*x.tensor_type.shape, 2)), name=name)
 
 
@@ -190,7 +190,7 @@ def _replacements(outputs: Variables, known: Mapping[Variable, Variables]) -> di
         if not node.inputs or node.inputs[0] not in leaves:
             continue
         pattern, *vectors = leaves[node.inputs[0]]
-        with made_at(written_as(node)):
+        with variables_at(replacement_site(node)):
             if isinstance(node.op, Part):
                 found[node.outputs[0]] = halves(pattern)[node.op.index]
             elif isinstance(node.op, AsPairs):

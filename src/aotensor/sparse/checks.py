@@ -17,7 +17,7 @@ from aotensor.graph.operands import is_complex
 from aotensor.graph.sparse_type import check_structure
 from aotensor.graph.variable import Variable, Variables, as_tensor, constant
 from aotensor.ops.batching import check_nondifferentiable, repeated
-from aotensor.ops.complex.parts import part_of, whole
+from aotensor.ops.complex.parts import join_parts, part_of
 from aotensor.ops.create import alloc
 from aotensor.ops.linear import ConstantOp, LinearOp
 from aotensor.ops.reduce.extremum import max as largest_of
@@ -71,7 +71,7 @@ class CheckedStructure(Op):
             return None
         re, im = part_of(data, 0), part_of(data, 1)
         re, *checked = self(re, *structure)
-        return [whole(re, im), *checked]
+        return [join_parts(re, im), *checked]
 
     def lower(
         self, b: TensorBuilder, data: Tensor, indices: Tensor, indptr: Tensor, shape: Tensor
@@ -215,7 +215,7 @@ def lowered_sums(b: TensorBuilder, indptr: Tensor, what: str) -> None:
         _lowered_rise(b, indptr, b.scalars.isub(indptr.extents[0], 1), _message(what))
 
 
-def counted(value: Variable, count: SymbolicExtent, dtype: str, what: str) -> Variable:
+def check_countable(value: Variable, count: SymbolicExtent, dtype: str, what: str) -> Variable:
     """`value`, after a check that indices of a dtype can represent `count`; see Counted.
 
     Raises: GraphValueError for a number that they do not count.

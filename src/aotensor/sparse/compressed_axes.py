@@ -286,7 +286,7 @@ def _at(p: Compressed, x: Variable, axis: int) -> Variable:
     return dimshuffle(found, [0, *([1, None] if axis == 0 else [None, 1]), *range(2, found.ndim)])
 
 
-def at_all(p: Compressed, x: Variable) -> Variable:
+def broadcast_to_entries(p: Compressed, x: Variable) -> Variable:
     """x broadcast to every stored element of p: from a scalar, from entries, or from rows or columns of blocks."""
     extents: list[SymbolicExtent] = [extent_of(p.indices, 0), *(p.blocksize or ())]
     return x if x.ndim == len(extents) == 1 else alloc(x, *extents)

@@ -31,7 +31,7 @@ from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product
 from aotensor.ops.shape.join import join
 from aotensor.ops.shape.rearrange import tile
 from aotensor.ops.shape.reshape import ravel, reshape
-from aotensor.sparse.checks import counted
+from aotensor.sparse.checks import check_countable
 from aotensor.sparse.compressed_axes import TakeAt
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import (
@@ -131,7 +131,7 @@ class SparseFromDense(SparseOp):
         extents, dims = (extent_of(x, 0), extent_of(x, 1)), (x.tensor_type.shape[0], x.tensor_type.shape[1])
         data = TakeAt()(ravel(x), rows * as_tensor(extents[1]) + columns)
         counts = sum_over(cast_dense(mask, type.index_dtype), axis=1 if is_csr else 0, dtype=type.index_dtype)
-        counts = counted(counts, sum_over(counts, dtype="int64"), type.index_dtype, _ENTRIES)
+        counts = check_countable(counts, sum_over(counts, dtype="int64"), type.index_dtype, _ENTRIES)
         indices = cast_dense(minor, type.index_dtype)
         return [matrix_of(Compressed(self.format, data, indices, starts(counts), *extents, dims, is_canonical=True))]
 
@@ -237,7 +237,7 @@ _ENTRIES: Final = "the sparse form of a dense matrix has {found} entries"
 
 def _starts_of_full(major: SymbolicExtent, minor: SymbolicExtent, wide: str) -> Variable:
     """indptr of a matrix that stores every element, in the dtype `wide`."""
-    width = counted(as_tensor(minor), product([major, minor]), wide, _ENTRIES)
+    width = check_countable(as_tensor(minor), product([major, minor]), wide, _ENTRIES)
     return arange(as_tensor(major) + 1, dtype=wide) * cast_dense(width, wide)
 
 

@@ -12,7 +12,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphValueError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import Apply, disconnected
 from aotensor.graph.operations import sparse
 from aotensor.graph.sparse_type import (
@@ -30,7 +30,7 @@ from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import subtensor
 from aotensor.ops.linear import ConstantOp
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of
-from aotensor.sparse.checks import CheckedStructure, Counted, check_count, counted
+from aotensor.sparse.checks import CheckedStructure, Counted, check_count, check_countable
 from aotensor.sparse.op import Compressed, SparseOp, need_sparse, scipy_matrix, type_error
 
 
@@ -73,7 +73,7 @@ class CSM(SparseOp):
     is_canonical: bool = False
 
     def __post_init__(self) -> None:
-        one_of("CSM: format", self.format, SPARSE_FORMATS)
+        check_choice("CSM: format", self.format, SPARSE_FORMATS)
 
     def apply(self, *inputs: Any) -> Apply:
         if len(inputs) == 4:
@@ -212,7 +212,7 @@ def shape_vector(x: Variable, shape: Variable, dtype: str) -> Variable:
         return shape
     for dim, axis in zip(x.tensor_type.shape, range(2), strict=True):
         count = dim if isinstance(dim, int) else as_extent(subtensor(shape, axis))
-        shape = counted(shape, count, dtype, EXTENT)
+        shape = check_countable(shape, count, dtype, EXTENT)
     return cast(shape, dtype)
 
 
@@ -221,14 +221,14 @@ def _checked(format: str, *vectors: Variable) -> list[Variable]:
     data, indices, indptr, shape = vectors
     structure = [x.data for x in (indices, indptr, shape) if isinstance(x, Constant)]
     if len(structure) == 3:
-        check_structure(_stand_in(data, structure[0]), structure[0], structure[1], structure[2], format)
+        check_structure(_zero_data(data, structure[0]), structure[0], structure[1], structure[2], format)
     is_known = len(structure) == 3 or _is_of_one_matrix(format, indices, indptr, shape)
     check = CheckedStructure(format, is_known=is_known)
     found: Sequence[Variable] = check.expand(vectors) or check(*vectors)
     return [found[0], indices, indptr] if is_known else list(found)
 
 
-def _stand_in(data: Variable, indices: Array) -> Array:
+def _zero_data(data: Variable, indices: Array) -> Array:
     """An array of zeros with the shape that data must have for these indices."""
     return np.zeros((len(indices), *(int(n or 1) for n in data.static_shape[1:])), bool)
 
@@ -242,7 +242,7 @@ def _is_known_canonical(format: str, data: Variable, *structure: Variable) -> bo
     if not all(isinstance(x, Constant) and x.ndim == 1 for x in structure):
         return False
     vectors = [x.data for x in structure if isinstance(x, Constant)]
-    return is_canonical_structure(_stand_in(data, vectors[0]), vectors[0], vectors[1], vectors[2], format)
+    return is_canonical_structure(_zero_data(data, vectors[0]), vectors[0], vectors[1], vectors[2], format)
 
 
 def _is_of_one_matrix(format: str, *structure: Variable) -> bool:

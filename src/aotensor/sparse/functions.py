@@ -28,12 +28,12 @@ from aotensor.sparse.construct.diagonal import diag, trace
 from aotensor.sparse.convert import dense_from_sparse, transpose
 from aotensor.sparse.csm import sparse_of_vectors as of_vectors
 from aotensor.sparse.csm import sparse_vectors as vectors
+from aotensor.sparse.duplicate_entries import from_entries, to_entries
 from aotensor.sparse.index.getitem import sparse_getitem as getitem
 from aotensor.sparse.op import as_sparse_or_tensor
 from aotensor.sparse.product.dots import dot, structured_dot
 from aotensor.sparse.reformat import cast, in_format, to_bsr, to_csc, to_csr
 from aotensor.sparse.sample import sample_at
-from aotensor.sparse.shares import from_entries, to_entries
 from aotensor.sparse.symbols import shared
 
 __all__ = [

@@ -231,11 +231,11 @@ class Union(PatternRule):
         wide = (dtype, (bound,))
         results = [wide, (dtype, pp.extents), (dtype, ip.extents), (dtype, iq.extents), wide, wide]
         indices, indptr, slot_p, slot_q, *positions = b.pattern("union", [ip, pp, iq, pq], [], results)
-        indices, *positions = filled_parts(b, [indices, *positions], indptr)
+        indices, *positions = first_elements(b, [indices, *positions], indptr)
         return indices, indptr, slot_p, slot_q, *positions
 
 
-def filled_parts(b: TensorBuilder, vectors: Sequence[Tensor], indptr: Tensor) -> list[Tensor]:
+def first_elements(b: TensorBuilder, vectors: Sequence[Tensor], indptr: Tensor) -> list[Tensor]:
     """The first elements of over-long vectors, as many as the last element of indptr says."""
     v = b.scalars
     count = v.cast(v.load(indptr, v.isub(indptr.extents[0], 1)), dtypes.INDEX)
@@ -297,7 +297,7 @@ class Intersection(PatternRule):
         indices, indptr, *positions = b.pattern(
             "intersection", [ip, pp, iq, pq], [extent], [wide, (dtype, pp.extents), wide, wide]
         )
-        indices, *positions = filled_parts(b, [indices, *positions], indptr)
+        indices, *positions = first_elements(b, [indices, *positions], indptr)
         return indices, indptr, *positions
 
 
@@ -339,7 +339,7 @@ def canonical(p: Compressed) -> Compressed:
     """The same matrix with sorted slices, duplicates added up; p itself if it is known to be canonical."""
     if p.is_canonical:
         return p
-    if (made := _made_in_order(p)) is not None:
+    if (made := _sorted_variant(p)) is not None:
         return made
     q = other_format(other_format(p))
     merged, slots = distinct(q)
@@ -361,7 +361,7 @@ def distinct(q: Compressed) -> tuple[Compressed, Variable]:
     return found, subtensor(ranks, slice(1, None)) - 1
 
 
-def _made_in_order(p: Compressed) -> Compressed | None:
+def _sorted_variant(p: Compressed) -> Compressed | None:
     """The sorted matrix computed by a sorting variant of the op that computed p; None if there is no such variant."""
     node = p.data.owner
     if node is None or not isinstance(node.op, UnsortedMatrix):

@@ -34,7 +34,7 @@ from aotensor.sparse.patterns import (
     PatternRule,
     canonical,
     entries_at,
-    filled_parts,
+    first_elements,
     other_format,
     pattern_of,
     slices_of,
@@ -79,7 +79,7 @@ class ProductPattern(PatternRule):
         bound = b.scalars.cast(b.scalars.load(room, 0), dtypes.INDEX)
         wide, indptr = b.pattern("product", [ip, pp, iq, pq], [extent], [(dtype, (bound,)), (dtype, pp.extents)])
         lowered_sums(b, indptr, ENTRIES)
-        return (*filled_parts(b, [wide], indptr), indptr)
+        return (*first_elements(b, [wide], indptr), indptr)
 
 
 def triples(ip: Array, pp: Array, pq: Array) -> tuple[Array, Array]:

@@ -19,7 +19,7 @@ from typing import Final
 from aotensor.core import dtypes
 from aotensor.graph.variable import Variable
 from aotensor.ops.complex.functions import ComplexFunction
-from aotensor.ops.complex.parts import FromParts, Part, part_of, whole
+from aotensor.ops.complex.parts import FromParts, Part, join_parts, part_of
 from aotensor.ops.contract import Contract
 from aotensor.ops.create import Alloc, FullLike
 from aotensor.ops.elementwise.arithmetic import add, mul, neg
@@ -29,7 +29,7 @@ from aotensor.ops.shape.axes import DimShuffle, dimshuffle
 from aotensor.ops.shape.extent_checks import fitting
 from aotensor.sparse.arithmetic.add import AddSD, AddSS, Neg
 from aotensor.sparse.arithmetic.operands import as_canonical
-from aotensor.sparse.compressed_axes import at_all, at_columns, at_rows
+from aotensor.sparse.compressed_axes import at_columns, at_rows, broadcast_to_entries
 from aotensor.sparse.convert import DenseFromSparse, StoredEverywhere, Transpose, transposed
 from aotensor.sparse.csm import parts_of
 from aotensor.sparse.op import Compressed
@@ -48,7 +48,7 @@ class Operand:
     g: Variable
     is_transposed: bool = False
 
-    def of(self, x: Variable, is_transposed: bool = False) -> Operand:
+    def with_operand(self, x: Variable, is_transposed: bool = False) -> Operand:
         """An operand x of the op that computes g, at the same entries; of the transposed matrix if `is_transposed`."""
         return Operand(x, self.is_transposed != is_transposed)
 
@@ -63,10 +63,10 @@ class Target:
 
     def sample(self, g: Variable) -> Variable:
         """The matrix g at the entries, gathered from g itself."""
-        return _crossed(Sample()(transposed(g), self.x), True) if self.is_transposed else Sample()(g, self.x)
+        return _transpose_blocks(Sample()(transposed(g), self.x), True) if self.is_transposed else Sample()(g, self.x)
 
 
-def _crossed(values: Variable, is_crossed: bool) -> Variable:
+def _transpose_blocks(values: Variable, is_crossed: bool) -> Variable:
     """Values at the entries of the transpose: blocks are transposed, single entries are unchanged."""
     return dimshuffle(values, [0, 2, 1]) if is_crossed and values.ndim == 3 else values
 
@@ -79,7 +79,7 @@ class Step:
     value: Callable[..., Variable]
 
 
-def sampled(g: Variable, x: Variable, stop: Collection[Variable] = ()) -> Variable:
+def sample_at(g: Variable, x: Variable, stop: Collection[Variable] = ()) -> Variable:
     """The matrix g at the stored positions of the sparse matrix x, (nnz,), computed from samples of the operands of
     g.
 
@@ -99,9 +99,9 @@ def sampled(g: Variable, x: Variable, stop: Collection[Variable] = ()) -> Variab
             pending.pop()
             if operand not in found:
                 sources = steps[operand].sources
-                values = (_crossed(found[one], one.is_transposed != operand.is_transposed) for one in sources)
+                values = (_transpose_blocks(found[one], one.is_transposed != operand.is_transposed) for one in sources)
                 found[operand] = steps[operand].value(*values)
-    return at_all(p, found[Operand(g)])
+    return broadcast_to_entries(p, found[Operand(g)])
 
 
 def _step(operand: Operand, target: Target, stop: Collection[Variable]) -> Step:
@@ -117,25 +117,28 @@ def _step(operand: Operand, target: Target, stop: Collection[Variable]) -> Step:
             case ComplexFunction() as op:
                 return _by_operands(operand, xs, p, op)
             case FromParts(count=1):
-                return Step([operand.of(x) for x in xs], lambda re, im: whole(at_all(p, re), at_all(p, im)))
+                return Step(
+                    [operand.with_operand(x) for x in xs],
+                    lambda re, im: join_parts(broadcast_to_entries(p, re), broadcast_to_entries(p, im)),
+                )
             case Part(index=index):
-                return Step([operand.of(xs[0])], lambda x: part_of(x, index))
+                return Step([operand.with_operand(xs[0])], lambda x: part_of(x, index))
             case Alloc() | FullLike():
                 return _by_operands(operand, xs[:1], p, lambda x: x)
             case StoredEverywhere():
-                return Step([operand.of(xs[0])], lambda x: x)
+                return Step([operand.with_operand(xs[0])], lambda x: x)
             case DenseFromSparse():  # its elements are sums of duplicate entries
-                return Step([operand.of(as_canonical(xs[0]))], lambda x: x)
+                return Step([operand.with_operand(as_canonical(xs[0]))], lambda x: x)
             case DimShuffle(pattern=(1, 0)) if xs[0].ndim == 2:
-                return Step([operand.of(xs[0], True)], lambda x: x)
+                return Step([operand.with_operand(xs[0], True)], lambda x: x)
             case Contract() as op if dtypes.is_float(g.dtype) and _is_by_entry(op):
                 return _by_product(operand, xs, p, op)
             case _ as op:
                 value = _OF_MATRICES.get(type(op))
                 if value is not None and all(x.ndim == 2 and not any(x.broadcastable) for x in xs):
-                    return Step([operand.of(x, isinstance(op, Transpose)) for x in xs], value)
+                    return Step([operand.with_operand(x, isinstance(op, Transpose)) for x in xs], value)
                 if isinstance(op, Cast):
-                    return Step([operand.of(xs[0])], lambda x: cast(x, g.dtype))
+                    return Step([operand.with_operand(xs[0])], lambda x: cast(x, g.dtype))
     return Step([], lambda: target.sample(g))
 
 
@@ -152,8 +155,8 @@ def _by_operands(operand: Operand, xs: Sequence[Variable], p: Compressed, op: Ca
     """The step of an elementwise op: full matrices are sampled, operands that broadcast are gathered by row or
     column.
     """
-    known = [_repeated(x, operand.g, p) for x in xs]
-    full = [operand.of(x) for x, value in zip(xs, known, strict=True) if value is None]
+    known = [_broadcast_operand(x, operand.g, p) for x in xs]
+    full = [operand.with_operand(x) for x, value in zip(xs, known, strict=True) if value is None]
 
     def value(*values: Variable) -> Variable:
         pending = iter(values)
@@ -162,7 +165,7 @@ def _by_operands(operand: Operand, xs: Sequence[Variable], p: Compressed, op: Ca
     return Step(full, value)
 
 
-def _repeated(x: Variable, g: Variable, p: Compressed) -> Variable | None:
+def _broadcast_operand(x: Variable, g: Variable, p: Compressed) -> Variable | None:
     """An operand that broadcasts to the matrix g, at the entries; a scalar if it is one, None for a full matrix."""
     wide = g.tensor_type.shape[2 - x.ndim :]
     kept = [axis for axis, dim in enumerate(x.tensor_type.shape) if dim != 1 or wide[axis] == 1]
@@ -201,4 +204,4 @@ def _by_product(operand: Operand, xs: Sequence[Variable], p: Compressed, op: Con
         first, second = (next(pending) if set(side) == set(out) else at_entries(x, side) for x, side in sides)
         return sum_of_products(first, second, p.data.ndim) if inner else mul(first, second)
 
-    return Step([operand.of(x, side != out) for x, side in sides if set(side) == set(out)], value)
+    return Step([operand.with_operand(x, side != out) for x, side in sides if set(side) == set(out)], value)

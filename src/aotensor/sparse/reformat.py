@@ -10,7 +10,7 @@ from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.sparse_type import (
     BLOCKED,
     SPARSE_FORMATS,
@@ -102,7 +102,7 @@ def in_format(x: SparseVariable, format: str, blocksize: tuple[int, int] | None 
 
     Raises: GraphValueError for an unknown format, and as Reformat.
     """
-    one_of("a sparse format", format, SPARSE_FORMATS)
+    check_choice("a sparse format", format, SPARSE_FORMATS)
     if (x.format, x.blocksize) == (format, blocksize):
         return x
     if blocksize is not None:
@@ -201,13 +201,13 @@ class Cast(PassingOp):
         return [matrix_of(replace(p, data=cast_dense(p.data, self.dtype)))]
 
     def pulled(self, ct: Variable, x: Variable) -> Variable:
-        return fitted(ct, x)
+        return convert_derivative(ct, x)
 
     def pushed(self, tangent: Variable, y: Variable) -> Variable:
         return cast_dense(tangent, y.dtype)
 
 
-def fitted(term: Variable, x: Variable) -> Variable:
+def convert_derivative(term: Variable, x: Variable) -> Variable:
     """Convert a derivative of x, dense or sparse, to the dtype of x if that is floating; real for a real x."""
     if not dtypes.is_inexact(x.dtype):
         return term

@@ -17,7 +17,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied
-from aotensor.graph.site import made_at, written_as
+from aotensor.graph.site import replacement_site, variables_at
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.contract import Contract
@@ -29,12 +29,12 @@ from aotensor.sparse.arithmetic.sums import SpSum
 from aotensor.sparse.checks import agreeing
 from aotensor.sparse.convert import DenseFromSparse, SparseFromDense, StoredEverywhere, Transpose, transpose
 from aotensor.sparse.csm import like, matrix_extent, parts_of
+from aotensor.sparse.duplicate_entries import entries_of
 from aotensor.sparse.op import as_sparse, is_blocked
 from aotensor.sparse.product.dots import Dot, StructuredDot, any_product, transposed_matrix
-from aotensor.sparse.push_samples import sampled
+from aotensor.sparse.push_samples import sample_at
 from aotensor.sparse.reformat import Cast
 from aotensor.sparse.sample import Sample
-from aotensor.sparse.shares import entries_of
 from aotensor.sparse.stacked_products import products_of_blocks, sums_of_blocks
 
 Rule: TypeAlias = Callable[[Apply, Sequence[Variable], Collection[Variable]], Variable | None]
@@ -46,7 +46,7 @@ def rewrite_sparse(outputs: Sequence[Variable], stop: Collection[Variable]) -> l
     known: dict[Variable, Variable] = {}
     for node in toposort(outputs, stop=stop):
         inputs = [known.get(x, x) for x in node.inputs]
-        with made_at(written_as(node)):
+        with variables_at(replacement_site(node)):
             made = _rewritten(node, inputs, stop)
         known.update((old, new) for old, new in zip(node.outputs, made, strict=True) if old not in stop)
     return [known.get(x, x) for x in outputs]
@@ -66,7 +66,7 @@ def samples(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable])
     """Replace the samples of a dense matrix at the entries of a sparse one by computations at these entries."""
     g, x = inputs
     own = entries_of(g, x) if g not in stop else None
-    return sampled(g, x, stop) if own is None else own
+    return sample_at(g, x, stop) if own is None else own
 
 
 def scaled_entries(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
@@ -74,18 +74,18 @@ def scaled_entries(node: Apply, inputs: Sequence[Variable], stop: Collection[Var
     x, d = inputs
     if d.ndim != 2 or any(d.broadcastable) or d.owner is None or d in stop:
         return None
-    return like(x, mul(parts_of(x).data, sampled(d, x, stop)))
+    return like(x, mul(parts_of(x).data, sample_at(d, x, stop)))
 
 
 def dense_again(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
     """Replace a dense matrix that was converted to sparse and back by the original."""
-    made = _made_by(inputs[0], SparseFromDense, stop) or _made_by(inputs[0], StoredEverywhere, stop)
+    made = _producer_of(inputs[0], SparseFromDense, stop) or _producer_of(inputs[0], StoredEverywhere, stop)
     return made.inputs[0] if made is not None else None
 
 
 def sum_of_sum(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
     """Replace the sum of elements of A + B, two matrices of one dtype, by the sum of both sums."""
-    made = _made_by(inputs[0], AddSS, stop)
+    made = _producer_of(inputs[0], AddSS, stop)
     if made is None or made.inputs[0].dtype != made.inputs[1].dtype:
         return None
     terms = [node.op(x) for x in made.inputs]
@@ -96,9 +96,9 @@ def sum_of_sum(node: Apply, inputs: Sequence[Variable], stop: Collection[Variabl
     return add(*terms)
 
 
-def undone(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
+def cancel_pairs(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
     """Remove pairs of ops that cancel: two transposes, two negations, a cast after a lossless cast."""
-    made = _made_by(inputs[0], type(node.op), stop)
+    made = _producer_of(inputs[0], type(node.op), stop)
     if made is None:
         return None
     (x,) = made.inputs
@@ -111,7 +111,7 @@ def undone(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) 
 
 def scaled_once(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
     """Replace two successive scalings of a matrix by one with the product of the numbers; floats of one dtype."""
-    made = _made_by(inputs[0], MulSD, stop)
+    made = _producer_of(inputs[0], MulSD, stop)
     if made is None:
         return None
     numbers = made.inputs[1], inputs[1]
@@ -121,7 +121,7 @@ def scaled_once(node: Apply, inputs: Sequence[Variable], stop: Collection[Variab
     return node.op(x, mul(*numbers))  # type: ignore[no-any-return]
 
 
-def _made_by(x: Variable, op: type, stop: Collection[Variable]) -> Apply | None:
+def _producer_of(x: Variable, op: type, stop: Collection[Variable]) -> Apply | None:
     """The node that computes x, if it is of class `op` and x is not in `stop`; else None."""
     is_known = x.owner is not None and x not in stop and type(x.owner.op) is op
     return x.owner if is_known else None
@@ -150,11 +150,11 @@ def products_of_sparse(node: Apply, inputs: Sequence[Variable], stop: Collection
     return transposed_matrix(found) if is_transposed else found
 
 
-def of_transposed(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
+def move_transpose(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
     """Replace a product with the transpose of a bsr matrix by a transposed product with the matrix itself."""
     x, y = inputs
     for one, other, is_left in ((x, y, True), (y, x, False)):
-        made = _made_by(one, Transpose, stop)
+        made = _producer_of(one, Transpose, stop)
         if made is not None and is_blocked(one) and not other.is_sparse:
             (source,) = made.inputs
             return transposed_matrix(
@@ -182,14 +182,14 @@ def sparse_origin(x: Variable, stop: Collection[Variable]) -> Variable | None:
 RULES: Final[dict[type, tuple[Rule, ...]]] = {
     Sample: (samples,),
     Contract: (products_of_sparse,),
-    Dot: (of_transposed, products_of_blocks),
-    StructuredDot: (of_transposed, products_of_blocks),
+    Dot: (move_transpose, products_of_blocks),
+    StructuredDot: (move_transpose, products_of_blocks),
     MulSD: (scaled_once, scaled_entries),
     DenseFromSparse: (dense_again,),
     SpSum: (sum_of_sum, sums_of_blocks),
-    Transpose: (undone,),
-    Neg: (undone,),
-    Cast: (undone,),
+    Transpose: (cancel_pairs,),
+    Neg: (cancel_pairs,),
+    Cast: (cancel_pairs,),
 }
 """By the class of the op, in the order in which they are tried."""
 
@@ -202,7 +202,7 @@ WORDS: Final[dict[Rule, str]] = {
     sum_of_sum: "{} adds two sums, without the union of the patterns",
     products_of_blocks: "{} reads the blocks of a stack, without the stack",
     sums_of_blocks: "{} adds the blocks of a stack, without the stack",
-    of_transposed: "{} reads the block matrix without transposing it",
-    undone: "removed {}: it is the inverse of its operand's operation",
+    move_transpose: "{} reads the block matrix without transposing it",
+    cancel_pairs: "removed {}: it is the inverse of its operand's operation",
 }
 """What is said where a rule holds."""

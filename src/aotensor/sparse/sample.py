@@ -22,10 +22,10 @@ from aotensor.ops.shape.extents import extent_of, product
 from aotensor.ops.shape.reshape import ravel, reshape
 from aotensor.sparse.compressed_axes import TakeAt, TakePresent, major_of_entries, sum_at
 from aotensor.sparse.csm import like, matrix_of, parts_of
+from aotensor.sparse.duplicate_entries import entries_of, own_entries
 from aotensor.sparse.op import Compressed, SparseOp, is_blocked, need_sparse, type_error
 from aotensor.sparse.operand_checks import as_matrix
 from aotensor.sparse.patterns import canonical, positions_in
-from aotensor.sparse.shares import entries_of, own_entries
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from aotensor.graph.op import Apply, connected, disconnected, sum_terms
 from aotensor.graph.operands import is_complex
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import check_nondifferentiable
-from aotensor.ops.complex.parts import as_factor, parts, whole
+from aotensor.ops.complex.parts import as_factor, join_parts, parts
 from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.arithmetic import add, sub
 from aotensor.ops.shape.extents import extent_of
@@ -101,15 +101,15 @@ class SparseProduct(UnsortedMatrix):
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         *nondifferentiable, x, y = inputs
         check_nondifferentiable(self, is_batched[:-2], first=0)
-        one = self._of_zeros(nondifferentiable, x, y)  # its pattern is that of all samples
+        one = self._zero_node(nondifferentiable, x, y)  # its pattern is that of all samples
         _, indices, indptr = one.outputs
         return [_values("product_values", one, indices, indptr, x, y), indices, indptr]
 
     def without_values(self, node: Apply) -> Sequence[Variable] | None:
         *nondifferentiable, x, y = node.inputs
-        return [node.outputs[0], *self._of_zeros(nondifferentiable, x, y).outputs[1:]]
+        return [node.outputs[0], *self._zero_node(nondifferentiable, x, y).outputs[1:]]
 
-    def _of_zeros(self, nondifferentiable: Sequence[Variable], x: Variable, y: Variable) -> Apply:
+    def _zero_node(self, nondifferentiable: Sequence[Variable], x: Variable, y: Variable) -> Apply:
         """The node for the product of matrices of stored zeros, which has the same pattern."""
         entries = ((nondifferentiable[0], x.dtype), (nondifferentiable[3], y.dtype))
         return self.apply(*nondifferentiable, *(zeros((extent_of(indices, 0),), dtype) for indices, dtype in entries))
@@ -128,7 +128,7 @@ class SparseProduct(UnsortedMatrix):
             [_values("product_values", node, indices, indptr, a, b) for a in first for b in second]
             for first, second in ((v, t), ([u], t), (v, [s]))
         )
-        return [whole(sub(re, *vt) if vt else re, sum_terms([*ut, *vs], add)), indices, indptr]
+        return [join_parts(sub(re, *vt) if vt else re, sum_terms([*ut, *vs], add)), indices, indptr]
 
     def lower(self, b: TensorBuilder, *inputs: Tensor) -> tuple[Tensor, ...]:
         ip, pp, inner, iq, pq, minor, x, y = inputs

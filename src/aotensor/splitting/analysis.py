@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from aotensor.driver.prepare import expand_composites
 from aotensor.errors import CrossingError, GraphValueError, OptionError
-from aotensor.graph.expression import located
+from aotensor.graph.expression import locate_message
 from aotensor.graph.op import Apply
-from aotensor.graph.site import made_at, written_as
+from aotensor.graph.site import replacement_site, variables_at
 from aotensor.graph.unify import unify
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import replace as replaced
@@ -98,11 +98,11 @@ def _walk(
     for node in toposort(outputs, stop=given):
         at = [places.get(x, GLOBAL) for x in node.inputs]
         try:
-            with made_at(written_as(node)):
+            with variables_at(replacement_site(node)):
                 verdict = _verdict(NodeView(node, at, over))
         except NotSplittable as crossing:
             raise CrossingError(
-                located(node, f"{node.op.name} cannot be split over {over}: {crossing.reason}"),
+                locate_message(node, f"{node.op.name} cannot be split over {over}: {crossing.reason}"),
                 lines=[x.describe() for x in node.inputs],
                 hint=crossing.hint,
             ) from None

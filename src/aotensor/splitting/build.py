@@ -21,7 +21,7 @@ from aotensor.driver.naming import c_name
 from aotensor.driver.signature import In
 from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply
-from aotensor.graph.site import made_at, written_as
+from aotensor.graph.site import replacement_site, variables_at
 from aotensor.graph.variable import Constant, SharedVariable, Variable
 from aotensor.graph.walk import leaves, replace, toposort
 from aotensor.ops.create import Alloc, FullLike
@@ -40,7 +40,7 @@ _CHEAP: Final = (Alloc, DimShuffle, FullLike, Subtensor)
 
 
 @dataclass
-class Merged:
+class MergeNode:
     """A merge node: the variables for its partials in a chunk, and after merging."""
 
     node: Apply
@@ -101,8 +101,8 @@ class Builder:
         self.on_driver: dict[Variable, Variable] = {x: x for x in self.inputs}
         self.symbols: dict[Variable, Variable] = {}  # global value → its input of the map functions
         self.own_counts: dict[Variable, Variable] = {}
-        self.merged: list[Merged] = []
-        self._used: list[Merged] | None = None
+        self.merged: list[MergeNode] = []
+        self._used: list[MergeNode] | None = None
         self._sent: list[Variable] = []
         self._walk()
 
@@ -114,7 +114,7 @@ class Builder:
         """Compute each node in the functions of the chunks or of the driver, as its place says."""
         for node in toposort(self.found.outputs, stop=self.inputs):
             verdict = self.found.verdicts.get(node)
-            with made_at(written_as(node)):
+            with variables_at(replacement_site(node)):
                 if isinstance(verdict, Rows):
                     inputs = [
                         self.own_counts.get(x, x) if k in verdict.row_counts and x in self.own_counts else self.chunk(x)
@@ -137,7 +137,7 @@ class Builder:
         place = self.place(node.outputs[0])
         names = [self._name(node.outputs[0], merge.name, f"part{place.late}") for _ in chunk]
         whole = [Variable(x.type, name=name) for x, name in zip(chunk, names, strict=True)]
-        self.merged.append(Merged(node, merge, names, place.late - 1, chunk, whole))
+        self.merged.append(MergeNode(node, merge, names, place.late - 1, chunk, whole))
         outputs = merge.finish(whole, [self.on_driver.get(x, x) for x in node.inputs])
         self.on_driver.update(zip(node.outputs, outputs, strict=True))
         if merge.is_uniform:
@@ -201,7 +201,7 @@ class Builder:
             parts.finishes.append(self._finish(step + 1, results, emitted))
         return parts
 
-    def _needed(self, results: dict[str, Variable]) -> list[Merged]:
+    def _needed(self, results: dict[str, Variable]) -> list[MergeNode]:
         """The merges that an output, or a global value used by a chunk, depends on."""
         if self._used is None:
             targets = [
@@ -224,7 +224,7 @@ class Builder:
             self._sent = [x for x, symbol in self.symbols.items() if symbol in chunks]
         return self._used
 
-    def _merge_function(self, step: int, merged: Sequence[Merged]) -> Function:
+    def _merge_function(self, step: int, merged: Sequence[MergeNode]) -> Function:
         inputs: list[Variable | In] = []
         outputs: dict[str, Variable] = {}
         sides: list[list[list[Variable]]] = [[], []]

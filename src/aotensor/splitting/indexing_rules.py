@@ -72,11 +72,11 @@ class _Gather:
         self.start: int = self.axes[0] if self.axes[-1] - self.axes[0] == len(self.axes) - 1 else 0
         self.has_rows = any(view.at[k].is_local for k in self.arrays)
 
-    def of_arrays(self) -> int:
+    def array_axis(self) -> int:
         """The axis of the window along which the index arrays have rows."""
         return self.start + aligned_axis(self.view, self.rank, self.arrays)
 
-    def of_x(self) -> int:
+    def x_axis(self) -> int:
         """The axis of the window with the rows of x, which no array indexes.   Raises: Crossing"""
         axis = self.view.axis_of(0)
         if axis in self.axes or self.has_rows:
@@ -112,11 +112,11 @@ def advanced_subtensor(view: NodeView) -> Rows:
     view.plain()
     gather = _Gather(view, 1)
     if not view.at[0].is_local:
-        return view.rows(gather.of_arrays())
+        return view.rows(gather.array_axis())
     own = gather.own_rows()
     if own is not None:
-        return view.rows(gather.of_arrays(), make=gather.make(own))
-    return view.rows(gather.of_x())
+        return view.rows(gather.array_axis(), make=gather.make(own))
+    return view.rows(gather.x_axis())
 
 
 def inc_advanced_subtensor(view: NodeView) -> Rows | Merge:
@@ -127,12 +127,12 @@ def inc_advanced_subtensor(view: NodeView) -> Rows | Merge:
     rank = window + gather.rank
     if view.at[0].is_local:
         own = gather.own_rows()
-        axis = gather.of_x() if own is None else gather.of_arrays()
+        axis = gather.x_axis() if own is None else gather.array_axis()
         _check_value(view, rank, axis)
         return view.rows(view.axis_of(0), make=None if own is None else gather.make(own))
     if not gather.has_rows:
         raise NotSplittable("the assigned value has the rows, but neither the tensor nor the indices do")
-    _check_value(view, rank, gather.of_arrays())
+    _check_value(view, rank, gather.array_axis())
     if op.is_set:
         raise NotSplittable("if several rows assign to the same element, the last one counts, and chunks have no order")
     dtype = view.node.outputs[0].dtype

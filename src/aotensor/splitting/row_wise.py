@@ -75,7 +75,7 @@ def _columns(view: NodeView) -> Rows:
     return view.rows(0)
 
 
-def _sampled(view: NodeView) -> Rows:
+def _sampling_dot_rule(view: NodeView) -> Rows:
     """Rule of p∘(d·eᵀ): rows of d and p, with a global e."""
     if view.at[1].is_local or not view.at[0].is_local or not view.at[2].is_local:
         raise NotSplittable(
@@ -111,7 +111,7 @@ ROW_WISE: Final[Mapping[type, Callable[[NodeView], Rows | Merge]]] = {
     Merged: _by_rows,
     PairOp: _by_rows,
     Remove0: _by_rows,
-    SamplingDot: _sampled,
+    SamplingDot: _sampling_dot_rule,
     SparseFromDense: _by_rows,
     Submatrix: _columns,
     TrueDot: _product,

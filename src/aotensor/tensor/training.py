@@ -101,7 +101,7 @@ def sgd(learning_rate: Rate, *, weight_decay: float = 0.0) -> Optimizer:
     _numbers("sgd", weight_decay=weight_decay)
 
     def rule(p: Variable, g: Variable, slots: Mapping[str, Variable], _: Any) -> tuple[Variable, dict[str, Variable]]:
-        return p - _like(p, learning_rate) * _decayed(p, g, weight_decay), {}
+        return p - _like(p, learning_rate) * _add_weight_decay(p, g, weight_decay), {}
 
     return Optimizer("sgd", (), False, rule)
 
@@ -118,7 +118,7 @@ def momentum(
     _numbers("momentum", decay=decay, weight_decay=weight_decay)
 
     def rule(p: Variable, g: Variable, slots: Mapping[str, Variable], _: Any) -> tuple[Variable, dict[str, Variable]]:
-        g = _decayed(p, g, weight_decay)
+        g = _add_weight_decay(p, g, weight_decay)
         velocity = _like(p, decay) * slots["velocity"] + g
         step = g + _like(p, decay) * velocity if nesterov else velocity
         return p - _like(p, learning_rate) * step, {"velocity": velocity}
@@ -134,7 +134,7 @@ def adam(
     Source: Kingma & Ba, "Adam: a method for stochastic optimization" (2015), algorithm 1.
     """
     _numbers("adam", weight_decay=weight_decay)
-    return _adam("adam", learning_rate, b1, b2, eps, lambda p, g: _decayed(p, g, weight_decay), lambda p: p)
+    return _adam("adam", learning_rate, b1, b2, eps, lambda p, g: _add_weight_decay(p, g, weight_decay), lambda p: p)
 
 
 def adamw(
@@ -162,8 +162,8 @@ def lion(learning_rate: Rate = 1e-4, *, b1: float = 0.9, b2: float = 0.99, weigh
 
     def rule(p: Variable, g: Variable, slots: Mapping[str, Variable], _: Any) -> tuple[Variable, dict[str, Variable]]:
         rate, m = _like(p, learning_rate), slots["mean"]
-        direction = sign(_mixed(p, b1, m, g))
-        return p * (1 - rate * _like(p, weight_decay)) - rate * direction, {"mean": _mixed(p, b2, m, g)}
+        direction = sign(_moving_average(p, b1, m, g))
+        return p * (1 - rate * _like(p, weight_decay)) - rate * direction, {"mean": _moving_average(p, b2, m, g)}
 
     return Optimizer("lion", ("mean",), False, rule)
 
@@ -177,7 +177,7 @@ def _adam(
 
     def rule(p: Variable, g: Variable, slots: Mapping[str, Variable], t: Any) -> tuple[Variable, dict[str, Variable]]:
         g = gradient(p, g)
-        mean, square = _mixed(p, b1, slots["mean"], g), _mixed(p, b2, slots["square"], g * g)
+        mean, square = _moving_average(p, b1, slots["mean"], g), _moving_average(p, b2, slots["square"], g * g)
         steps = cast(t, "float64")
         first, second = (cast(1 - power(np.float64(b), steps), p.dtype) for b in (b1, b2))
         root = sqrt(square) / sqrt(second) + _like(p, eps)
@@ -186,11 +186,11 @@ def _adam(
     return Optimizer(name, ("mean", "square"), True, rule)
 
 
-def _mixed(p: Variable, b: float, old: Variable, new: Variable) -> Variable:
+def _moving_average(p: Variable, b: float, old: Variable, new: Variable) -> Variable:
     return _like(p, b) * old + _like(p, 1 - b) * new
 
 
-def _decayed(p: Variable, g: Variable, weight_decay: float) -> Variable:
+def _add_weight_decay(p: Variable, g: Variable, weight_decay: float) -> Variable:
     return g + _like(p, weight_decay) * p if weight_decay else g
 
 

@@ -65,7 +65,7 @@ def compile_c(build: Build, folder: Path, compiler: str = "cc", flags: Sequence[
 
 def compare_c(f: Definition, library: Library, build: Build, c_library: Any, samples: int, seed: int) -> str:
     """Compare a compiled C source with the library on samples.   Raises: CheckFailed for other bits"""
-    entry = CEntry.of(build, f.name, c_library)
+    entry = CEntry.from_build(build, f.name, c_library)
     agreed = refused = 0
     for number, sample in enumerate(Sampler(f, seed).samples(samples)):
         try:
@@ -84,7 +84,7 @@ class CEntry:
     address: int
 
     @staticmethod
-    def of(build: Build, function: str, c_library: Any) -> CEntry:
+    def from_build(build: Build, function: str, c_library: Any) -> CEntry:
         """The entry of a function in the shared library compiled from a build's C source."""
         manifest = build.library.manifest
         spec = next(x for x in manifest.functions if x.name == function)
@@ -141,17 +141,17 @@ def _difference(found: Any, expected: Any) -> str:
         if tuple(shape) != tuple(expected.shape):
             return f"shape {shape} instead of {expected.shape}"
         pairs = zip(arrays, (expected.data, expected.indices, expected.indptr), strict=True)
-        return next((text for x, y in pairs if (text := _unlike(x, np.asarray(y)))), "")
-    return _unlike(np.asarray(found), np.asarray(expected))
+        return next((text for x, y in pairs if (text := _difference_text(x, np.asarray(y)))), "")
+    return _difference_text(np.asarray(found), np.asarray(expected))
 
 
-def _unlike(found: Array, expected: Array) -> str:
+def _difference_text(found: Array, expected: Array) -> str:
     """How two results differ: shapes, dtypes or bits; empty if equal. Any nan equals any other nan."""
     if found.shape != expected.shape or found.dtype != expected.dtype:
         return f"{found.dtype}{list(found.shape)} instead of {expected.dtype}{list(expected.shape)}"
     x, y = np.ascontiguousarray(found), np.ascontiguousarray(expected)
     if x.dtype.kind == "c":
-        return _unlike(x.view(x.real.dtype), y.view(y.real.dtype))
+        return _difference_text(x.view(x.real.dtype), y.view(y.real.dtype))
     same = x.view(f"u{x.itemsize}") == y.view(f"u{y.itemsize}") if x.dtype.kind == "f" else x == y
     if x.dtype.kind == "f":
         same = same | (np.isnan(x) & np.isnan(y))

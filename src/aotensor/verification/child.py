@@ -54,12 +54,12 @@ def _run(report: Report, jobs: Sequence[Job], begin: Callable[[str], None]) -> i
     """Run checks in this process; returns the number of checks done."""
     for job in jobs:
         begin(job.name)
-        if not _made(report, job) and job.is_needed:
+        if not _run_check(report, job) and job.is_needed:
             break
     return len(jobs)
 
 
-def _made(report: Report, job: Job) -> bool:
+def _run_check(report: Report, job: Job) -> bool:
     """Run one check and add its row to the report; of gradients the verdicts, and a row only if there are none."""
     found: list[Gradient] = []
 
@@ -118,7 +118,7 @@ def _serve(sender: Connection, subject: str, jobs: Sequence[Job]) -> None:
     try:
         for job in jobs:
             part = Report(subject)
-            is_right = _made(part, job)
+            is_right = _run_check(part, job)
             sender.send((part.checks, part.gradients))
             if job.is_needed and not is_right:
                 break

@@ -31,10 +31,10 @@ def check_threads(f: Definition, build: Build, samples: int, seed: int, rtol: fl
     """Compare several numbers of threads and the reference on the same samples.   Raises: CheckFailed, CheckSkipped"""
     options = build.options
     again = Build([f], build.name, replace(options, facts=small_chunks(options.facts or options.machine().facts)))
-    function, view = Library(again.shared).functions[f.name], DenseView.of(f)
+    function, view = Library(again.shared).functions[f.name], DenseView.from_function(f)
 
     def evaluate(arrays: Arrays) -> Sequence[Array]:
-        values = view.joined(list(arrays.values()))
+        values = view.join_values(list(arrays.values()))
         found = [call_with_state(function.with_threads(count), values) for count in THREADS]
         for count, others in zip(THREADS, found, strict=True):
             if not same_bits([np.asarray(x) for x in found[0]], [np.asarray(x) for x in others]):

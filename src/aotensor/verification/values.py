@@ -17,7 +17,7 @@ from aotensor.ir.context import parse_module
 from aotensor.ir.interpreter.interpret import interpret
 from aotensor.sampling.agreement import disagreements
 from aotensor.sampling.dense_view import Arrays, DenseView, Graph, dense_value, with_matrices
-from aotensor.sampling.pairs import paired
+from aotensor.sampling.pairs import to_pairs
 from aotensor.sampling.random_matrix import disordered
 from aotensor.sampling.samples import Sample, Sampler, nearby_values, reference_values
 from aotensor.verification.report import CheckFailed, CheckSkipped
@@ -57,20 +57,20 @@ def _transposed(x: Array, has_pairs: bool) -> Array:
 
 def check_compiled(f: Definition, build: Build, samples: int, seed: int, rtol: float | None) -> str:
     """Compare the compiled library with the reference on shapes and layouts.   Raises: CheckFailed, CheckSkipped"""
-    function, view = Library(build.shared).functions[f.name], DenseView.of(f)
+    function, view = Library(build.shared).functions[f.name], DenseView.from_function(f)
     rng = np.random.default_rng(seed)
 
     def evaluate(arrays: Arrays) -> Sequence[Array]:
-        values = view.joined(list(arrays.values()))
+        values = view.join_values(list(arrays.values()))
         found = call_with_state(function, [disordered(rng, x) if is_matrix(x) else x for x in values])
-        return [paired(x) for x in found]
+        return [to_pairs(x) for x in found]
 
     return compare_on_samples(f, evaluate, samples, seed, rtol)
 
 
 def compare_on_samples(f: Definition, evaluate: Evaluation, samples: int, seed: int, rtol: float | None) -> str:
     """Compare some evaluation of f with the reference, on random samples.   Raises: CheckFailed, CheckSkipped"""
-    sampler, view = Sampler(f, seed), DenseView.of(f)
+    sampler, view = Sampler(f, seed), DenseView.from_function(f)
     drawn = (replace(sample, arrays=view.split(sample.arrays)) for sample in sampler.samples(samples))
     return compare(view, evaluate, drawn, sampler.rng, rtol)
 

@@ -28,7 +28,7 @@ from tools.judges.workers import shortest
 import aotensor as aot
 from aotensor.errors import AotensorError
 from aotensor.importers.onnx import from_onnx
-from aotensor.importers.onnx.functions import Fixed, function_of
+from aotensor.importers.onnx.functions import FixedExtents, function_of
 
 TIMING: Final = 1.0
 """Seconds of timing for each figure."""
@@ -97,7 +97,7 @@ class Measured:
         try:
             return from_onnx(self.path, name="model", **options)
         except AotensorError as error:
-            self.facts["open"] = _told(error)
+            self.facts["open"] = _first_lines(error)
             shapes = {name: x.shape for name, x in self.inputs[0].items()}
             return from_onnx(self.path, name="model", shapes=shapes, **options)
 
@@ -181,7 +181,7 @@ class Measured:
         wide = {name: x.astype("float64") if x.dtype == np.float32 else x for name, x in inputs.items()}
         shapes = {name: x.shape for name, x in inputs.items()}
         trainable = () if slope in inputs else (slope,)
-        function = function_of(model, None, "doubled", fixed=Fixed({}, shapes), trainable=trainable)
+        function = function_of(model, None, "doubled", fixed=FixedExtents({}, shapes), trainable=trainable)
         x = wide[slope] if slope in inputs else function.shared[0].get_value()
         norm = float(np.sqrt(np.mean(np.square(found)))) or 1.0
         direction = np.random.default_rng(2).normal(size=x.shape) + found / norm
@@ -222,7 +222,7 @@ def _relative(found: float, wanted: float) -> float:
     return abs(found - wanted) / max(abs(found), abs(wanted), 1e-30)
 
 
-def _told(error: BaseException) -> str:
+def _first_lines(error: BaseException) -> str:
     """The first lines of an error, joined to one."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip() and not line.startswith("hint")]
     return f"{type(error).__name__}: {'; '.join(lines[:3])}"[:400]
@@ -238,7 +238,7 @@ def main(name: str, folder: str, part: str) -> None:
         try:
             one.compare() if part == "values" else one.differentiate()
         except Exception as error:  # a refusal or a bug: a row either way
-            one.facts["failed"] = _told(error)
+            one.facts["failed"] = _first_lines(error)
     sys.stdout.write("\n" + json.dumps(one.facts) + "\n")
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from aotensor.api.cost.clock import timed
+from aotensor.api.cost.clock import time_calls
 from aotensor.api.cost.limits import Limits, bound, gather_of, measured_limits, stream_of
 from aotensor.api.cost.work import argument_bytes, evaluated, flops_of, work_of
 from aotensor.driver.folder import compiler_identity, store
@@ -209,11 +209,11 @@ def _measured(threads: int) -> Machine:
     stream = stream_of()
     arrays = {n: {"x": np.ones(n), "y": np.ones(n)} for n in (1, *_STREAMS)}
     calls = {n: bound(stream, threads, **x) for n, x in arrays.items()}
-    times = {n: timing.best for n, timing in timed(calls, _SECONDS).items()}
+    times = {n: timing.best for n, timing in time_calls(calls, _SECONDS).items()}
     streams = tuple((24.0 * n, 24.0 * n / (times[n] - 0.5 * min(times[1], times[n]))) for n in _STREAMS)
     places = np.random.default_rng(0)
     gather = gather_of()
     reads = {n: {"x": np.ones(n), "places": places.integers(0, n, _PLACES).astype("int32")} for n in _GATHERED}
-    gathered = timed({n: bound(gather, threads, **x) for n, x in reads.items()}, _SECONDS)
+    gathered = time_calls({n: bound(gather, threads, **x) for n, x in reads.items()}, _SECONDS)
     gathers = tuple((8.0 * n, _PLACES / timing.best) for n, timing in gathered.items())
     return Machine(measured_limits([threads], _SECONDS)[threads], streams, gathers, times[1])

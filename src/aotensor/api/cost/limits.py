@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from aotensor.api.cost.clock import timed
+from aotensor.api.cost.clock import time_calls
 from aotensor.driver.cache import load_compiled
 from aotensor.driver.definition import Definition
 from aotensor.ops.reduce.sums import sum as sum_over
@@ -65,7 +65,7 @@ def measured_limits(threads: Sequence[int], seconds: float) -> dict[int, Limits]
         calls["chains", count] = bound(chains, count, x=np.full(RESIDENT, 0.5))
         calls["product", count] = bound(product, count, x=A, y=A.copy())
         calls["gather", count] = bound(gather, count, x=x, places=places)
-    times = {key: timing.best for key, timing in timed(calls, seconds).items()}
+    times = {key: timing.best for key, timing in time_calls(calls, seconds).items()}
     return {
         count: Limits(
             bandwidth=24.0 * _STREAM / times["stream", count],

@@ -102,10 +102,14 @@ def argument_bytes(spec: FunctionSpec, is_dense: bool = False) -> str:
     for value in spec.values:
         if value.name in patterns:  # no memory
             continue
-        size = Polynomial.of(DTYPE_SIZES[value.dtype])
+        size = Polynomial.from_value(DTYPE_SIZES[value.dtype])
         for extent in value.shape:
             is_known = is_known and extent is not None
             is_formula = isinstance(extent, str) and extent not in spec.dims
-            size *= Polynomial.of(f"({extent})" if is_formula else extent or 0) if extent is not None else Polynomial()
+            size *= (
+                Polynomial.from_value(f"({extent})" if is_formula else extent or 0)
+                if extent is not None
+                else Polynomial()
+            )
         total += size
     return str(total) if is_known else f"at least {total}"

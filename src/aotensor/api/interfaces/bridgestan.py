@@ -13,7 +13,7 @@ from aotensor.api.interfaces.checks import refuse_state
 from aotensor.api.interfaces.derivatives import second_derivatives
 from aotensor.codegen.abi.bridgestan import READABLE, DensityModel, ReadValue
 from aotensor.core.types import TensorType
-from aotensor.densities.density import Density, density_of, joined, raveled
+from aotensor.densities.density import Density, concatenate_vectors, density_of, raveled
 from aotensor.driver.common import package_version
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.gradient import grad
@@ -37,7 +37,7 @@ def for_bridgestan(functions: Sequence[Function], library: str) -> tuple[list[Fu
         raise GraphValueError(f"abi bridgestan: expected one log density with parameters, found {names}", hint=_HINT)
     f = found[0]
     refuse_state("bridgestan", f.name, f.state, "make them inputs, as data")
-    density = f.density() if f.density is not None else _of_function(f)
+    density = f.density() if f.density is not None else _function_density(f)
     data = [_data_value(f.name, name, x, density) for name, x in density.data.items()]
     roles = _functions(f.name, density)
     starts = [0, *accumulate(part.free for part in density.parts)]
@@ -59,7 +59,7 @@ def for_bridgestan(functions: Sequence[Function], library: str) -> tuple[list[Fu
     return list(roles.values()), model
 
 
-def _of_function(f: Function) -> Density:
+def _function_density(f: Function) -> Density:
     if f.output_kind != "single":
         raise GraphValueError(
             f"abi bridgestan: {f.name} has {len(f.results)} outputs", hint="give the log density as the only output"
@@ -89,8 +89,8 @@ def _functions(name: str, density: Density) -> dict[str, Function]:
     first = grad(value, q, disconnected_inputs="ignore")
     v = vector("v", dtype="float64", shape=q.type.shape)
     second = second_derivatives(value, first, q, v)
-    theta = joined([raveled(x) for x in density.constrained])
-    transformed = joined([raveled(x) for x in density.transformed.values()])
+    theta = concatenate_vectors([raveled(x) for x in density.constrained])
+    transformed = concatenate_vectors([raveled(x) for x in density.transformed.values()])
 
     def made(role: str, inputs: Sequence[Variable], outputs: dict[str, Variable], doc: str) -> Function:
         f = Function(inputs, outputs, name=f"{name}_{role}", on_unused_input="ignore")

@@ -109,7 +109,9 @@ def _input(f: Function, key: str, x: Variable) -> tuple[Entry, Variable]:
     pattern = f.declared[key].pattern
     rows, columns, order = _by_columns(x.sparse_type.format, pattern.indices, pattern.indptr)
     values = vector(key, dtype="float64", shape=(len(rows),))
-    return sparse(key, shape, values, rows, columns), with_values(x, pattern, _taken(values, np.argsort(order)))
+    return sparse(key, shape, values, rows, columns), with_values(
+        x, pattern, _permute_vector(values, np.argsort(order))
+    )
 
 
 def _output(function: str, key: str, y: Variable) -> Entry:
@@ -128,7 +130,7 @@ def _output(function: str, key: str, y: Variable) -> Entry:
         )
     indptr, indices, _ = found
     rows, columns, order = _by_columns(y.sparse_type.format, indices, indptr)
-    return sparse(key, shape, _taken(csm_data(y), order), rows, columns)
+    return sparse(key, shape, _permute_vector(csm_data(y), order), rows, columns)
 
 
 def _by_columns(format: str, indices: Array, indptr: Array) -> tuple[Array, Array, Array]:
@@ -139,7 +141,7 @@ def _by_columns(format: str, indices: Array, indptr: Array) -> tuple[Array, Arra
     return rows[order], columns[order], order
 
 
-def _taken(x: Variable, order: Array) -> Variable:
+def _permute_vector(x: Variable, order: Array) -> Variable:
     """The elements of a vector in a constant order, with their number in the type."""
     is_same = x.static_shape == order.shape and np.array_equal(order, np.arange(len(order)))
     return x if is_same else x[order]
@@ -248,4 +250,4 @@ def _derivative(name: str, shape: tuple[int, int], y: Entry, x: Entry) -> Entry:
     rows, columns, order = _by_columns(matrix.type.format, indices, indptr)
     if not len(order):
         return empty(name, shape)
-    return sparse(name, shape, _taken(csm_data(matrix), order), y.positions[rows], x.positions[columns])
+    return sparse(name, shape, _permute_vector(csm_data(matrix), order), y.positions[rows], x.positions[columns])

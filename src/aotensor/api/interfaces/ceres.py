@@ -46,7 +46,7 @@ def for_ceres(functions: Sequence[Function], library: str) -> tuple[list[Functio
         for subset in _subsets(len(names)):
             chosen = [blocks[names[k]] for k in subset]
             suffix = "" if len(subset) == len(names) else "".join(f"_{names[k]}" for k in subset)
-            outputs = {} if _is_apart(subset, len(names)) else {"residual": residual}
+            outputs = {} if _has_own_jacobian(subset, len(names)) else {"residual": residual}
             outputs |= {f"by_{names[k]}": x for k, x in zip(subset, _jacobians(residual, chosen), strict=True)}
             one = Function(_inputs(f), outputs, name=f"{f.name}_d{suffix}", on_unused_input="ignore")
             one.doc = f"Jacobians of {f.name} by {', '.join(names[k] for k in subset)}, for Ceres"
@@ -62,7 +62,7 @@ def _subsets(count: int) -> list[tuple[int, ...]]:
     return [subset for size in sizes for subset in combinations(range(count), size)]
 
 
-def _is_apart(subset: Sequence[int], count: int) -> bool:
+def _has_own_jacobian(subset: Sequence[int], count: int) -> bool:
     """Is a subset one of more than 3 blocks, whose Jacobian has a function of its own?"""
     return count > _MOST_SUBSETS and len(subset) == 1
 

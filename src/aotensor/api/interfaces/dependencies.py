@@ -36,7 +36,7 @@ def dependencies(
     constant: by a factor that no input changes. tunable, discrete: by one that only tunable inputs, or those and inputs
     that are not floats, change. dependent: in any other way, as for values that are not floats.
     """
-    reach = _reach(outputs, inputs)
+    reach = _reachable_inputs(outputs, inputs)
     found: list[dict[int, str]] = [{} for _ in outputs]
     for k, x in enumerate(inputs):
         factors = _factors(outputs, x, reach)
@@ -62,7 +62,7 @@ def _read(node: Apply) -> list[int]:
     return [k for k in range(len(node.inputs)) if k not in unread]
 
 
-def _reach(outputs: Sequence[Variable], inputs: Sequence[Variable]) -> dict[Variable, frozenset[int]]:
+def _reachable_inputs(outputs: Sequence[Variable], inputs: Sequence[Variable]) -> dict[Variable, frozenset[int]]:
     """Variable → positions of the inputs that it depends on; variables without dependence are left out."""
     found = {x: frozenset([k]) for k, x in enumerate(inputs)}
     for node in toposort(outputs, stop=list(inputs)):
@@ -80,11 +80,11 @@ def _factors(
     for node in toposort(outputs, stop=[x]):
         moving = [k for k in _read(node) if node.inputs[k] in found]
         if moving:
-            found.update(dict.fromkeys(node.outputs, _of_node(node, moving, found, reach)))
+            found.update(dict.fromkeys(node.outputs, _node_dependence(node, moving, found, reach)))
     return found
 
 
-def _of_node(
+def _node_dependence(
     node: Apply,
     moving: Sequence[int],
     found: Mapping[Variable, _Factors],

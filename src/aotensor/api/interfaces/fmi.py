@@ -89,7 +89,7 @@ def _forward(f: Function) -> list[Function]:
     seeds = _seeds(f, xs)
     tangents = [cast(v, x.type.dtype) for x, v in zip(xs, seeds, strict=True)]
     found = Rop(ys, xs, tangents, disconnected_outputs="ignore")
-    return [_made(f, "forward", seeds, found, "derivatives along seeds of the inputs")]
+    return [_seeded_function(f, "forward", seeds, found, "derivatives along seeds of the inputs")]
 
 
 def _adjoint(f: Function) -> list[Function]:
@@ -100,10 +100,12 @@ def _adjoint(f: Function) -> list[Function]:
     seeds = _seeds(f, ys)
     cotangents = [cast(w, y.type.dtype) for y, w in zip(ys, seeds, strict=True)]
     found = Lop(ys, xs, cotangents, disconnected_inputs="ignore")
-    return [_made(f, "adjoint", seeds, found, "derivatives of the outputs weighted with seeds")]
+    return [_seeded_function(f, "adjoint", seeds, found, "derivatives of the outputs weighted with seeds")]
 
 
-def _made(f: Function, role: str, seeds: Sequence[Variable], found: Sequence[Variable], doc: str) -> Function:
+def _seeded_function(
+    f: Function, role: str, seeds: Sequence[Variable], found: Sequence[Variable], doc: str
+) -> Function:
     outputs = {f"out_{k}": cast(x, "float64") for k, x in enumerate(found)}
     made = Function([*f.arguments.values(), *seeds], outputs, name=f"{f.name}_{role}", on_unused_input="ignore")
     made.doc = f"{doc}, of {f.name} for FMI"

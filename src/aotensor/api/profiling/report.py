@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from aotensor.api.cost.inputs import checked_threads, dim_names, dims_of, dims_text, hint_of_dims
 from aotensor.api.cost.limits import measured_limits
-from aotensor.api.profiling.lined import lined_library
+from aotensor.api.profiling.line_profile import lined_library
 from aotensor.api.profiling.measure import Profile, Task
 from aotensor.api.profiling.rows import Row
 from aotensor.api.profiling.sampler import check_system, compiled_sampler

@@ -96,7 +96,7 @@ class DensityModel(Layer):
         }
         return [name for name in _ALL if name not in left_out]
 
-    def fitted(self, functions: Sequence[FunctionSpec]) -> DensityModel:
+    def without_unsupported(self, functions: Sequence[FunctionSpec]) -> DensityModel:
         """A copy without second derivatives that need LAPACK functions for which there are no kernels.
 
         Raises: UnsupportedError if the log density or its gradient needs such functions.

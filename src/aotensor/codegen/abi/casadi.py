@@ -80,7 +80,7 @@ class CasadiLayer(Layer):
         """Our functions whose names CasADi's entries use."""
         return self.owners
 
-    def fitted(self, functions: Sequence[FunctionSpec]) -> CasadiLayer:
+    def without_unsupported(self, functions: Sequence[FunctionSpec]) -> CasadiLayer:
         """A copy without derivatives that need LAPACK functions for which there are no kernels.
 
         Raises: UnsupportedError if a needed function needs them.

@@ -57,7 +57,7 @@ class CeresLayer(Layer):
         """The exported symbols, one for each residual."""
         return tuple(residual.name + SUFFIX for residual in self.residuals)
 
-    def fitted(self, functions: Sequence[FunctionSpec]) -> CeresLayer:
+    def without_unsupported(self, functions: Sequence[FunctionSpec]) -> CeresLayer:
         """Return the layer unchanged, since every Jacobian is needed.
 
         Raises: UnsupportedError for a function that needs LAPACK functions for which there are no kernels.
@@ -92,12 +92,12 @@ class _Evaluation:
         c, (user_data, parameters, residuals, jacobians) = self._c, self._c.arguments
         are_blocks, count = self._residual.are_blocks, self._residual.count
         needed = [parameters, residuals, *([] if all(are_blocks) else [user_data])]
-        c.give_when(c.any(*map(c.is_null, needed)), status(0))
+        c.ret_if(c.any(*map(c.is_null, needed)), status(0))
         positions = {True: 0, False: 0}
         for is_block in are_blocks:
             self._inputs.append(c.item(parameters if is_block else user_data, positions[is_block], pointer))
             positions[is_block] += 1
-        c.give_when(c.any(*map(c.is_null, self._inputs)), status(0))
+        c.ret_if(c.any(*map(c.is_null, self._inputs)), status(0))
         slots = [c.slot(pointer, NULL) for _ in range(count)]
         with c.when(c.builder.not_(c.is_null(jacobians))):
             for k, slot in enumerate(slots):
@@ -115,8 +115,8 @@ class _Evaluation:
         is_each = len(functions) == 1 << count
         for subset in functions:
             if is_each or len(subset) in (0, count):
-                with c.when(c.same(mask, number(sum(1 << k for k in subset)))):
-                    c.give(b.zext(self._call(subset, has_residual=True), i32))
+                with c.when(c.equal(mask, number(sum(1 << k for k in subset)))):
+                    c.ret(b.zext(self._call(subset, has_residual=True), i32))
         if is_each:
             b.unreachable()
             return
@@ -124,7 +124,7 @@ class _Evaluation:
         for k, target in enumerate(self._targets):
             with c.when(c.all(b.not_(c.is_null(target)), c.differs(done.get(), constant(i8, 0)))):
                 done.set(b.zext(self._call((k,), has_residual=False), i8))
-        c.give(b.zext(done.get(), i32))
+        c.ret(b.zext(done.get(), i32))
 
     def _call(self, subset: tuple[int, ...], has_residual: bool) -> Value:
         """Emit the call of the function for a subset of blocks; return whether it succeeded."""
@@ -132,8 +132,8 @@ class _Evaluation:
         symbols = Symbols.in_library(self._manifest, self._residual.functions[subset])
         size = b.call(self._globals[symbols.workspace], [])
         fits = c.below(size, number(_STACK_BYTES + 1))
-        memory = c.room(i8, b.select(fits, size, number(1)))
+        memory = c.alloca(i8, b.select(fits, size, number(1)))
         workspace = b.select(fits, memory, NULL)
         outputs = [*([c.arguments[2]] if has_residual else []), *(self._targets[k] for k in subset)]
         found = b.call(self._globals[symbols.typed], [*self._inputs, *outputs, workspace])
-        return c.same(found, status(0))
+        return c.equal(found, status(0))

@@ -32,7 +32,7 @@ class Layer(ABC):
         return InterfaceSpec(self.name, self.version, self.symbols, self.functions)
 
     @abstractmethod
-    def fitted(self, functions: Sequence[FunctionSpec]) -> Layer:
+    def without_unsupported(self, functions: Sequence[FunctionSpec]) -> Layer:
         """A copy without entries that the compiled functions cannot provide.
 
         Raises: UnsupportedError if nothing is left.

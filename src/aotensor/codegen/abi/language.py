@@ -125,7 +125,7 @@ def _ask(c: Code, entry: Value) -> Value:
 
 
 def _stack(c: Code, size: Value) -> Value:
-    return c.address(c.room(i8, size))
+    return c.address(c.alloca(i8, size))
 
 
 def _int32(c: Code, p: Value, i: Value) -> Value:

@@ -196,7 +196,7 @@ class _Body:
             found = self._b.zext(found, wanted)
         elif found.type == i64 and wanted in (i32, i8):
             found = self._b.trunc(found, wanted)
-        self._c.give(truth(self._c, found) if wanted == i1 else found)
+        self._c.ret(truth(self._c, found) if wanted == i1 else found)
 
     def _if(self, test: ast.expr, body: Sequence[ast.stmt], rest: Sequence[ast.stmt]) -> None:
         b = self._b

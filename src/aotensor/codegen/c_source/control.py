@@ -10,7 +10,7 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from aotensor.codegen.c_source.words import c_type, element_of, lanes_of
+from aotensor.codegen.c_source.spelling import c_type, element_of, lanes_of
 from aotensor.codegen.c_source.writer import Expr, Handler, Lanes, Writer
 from aotensor.codegen.emit_state import SCALAR_FUNCTION_PREFIX
 from aotensor.errors import InternalError

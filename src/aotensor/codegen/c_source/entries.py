@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from aotensor.codegen.c_source.source import Written
-from aotensor.codegen.c_source.typed_entry import TypedEntry, names_apart
+from aotensor.codegen.c_source.source import CText
+from aotensor.codegen.c_source.typed_entry import TypedEntry, distinct_names
 from aotensor.codegen.entry.names import OwnSymbols, Symbols
 from aotensor.codegen.entry.text import STATUS_TEXTS
 from aotensor_runtime.abi import ABI_VERSION, WORKSPACE_ALIGNMENT, Status
@@ -27,7 +27,7 @@ class Entries:
     """Writes the C text of a library's entries, and collects the helper functions that they use."""
 
     manifest: Manifest
-    written: Written
+    written: CText
     helpers: set[str] = field(default_factory=set)
 
     def text(self) -> str:
@@ -48,7 +48,7 @@ class Entries:
 
 def _workspace(entries: Entries, spec: FunctionSpec) -> str:
     symbol = Symbols.in_library(entries.manifest, spec.name).workspace
-    names = list(names_apart(spec).values())[: len(spec.workspace_dims)]
+    names = list(distinct_names(spec).values())[: len(spec.workspace_dims)]
     given = dict(zip(spec.workspace_dims, names, strict=True))
     lines = [f"int64_t {symbol}({', '.join(f'int64_t {x}' for x in names) or 'void'})", "{"]
     function = entries.written.symbols.get(f"{spec.name}.workspace_bytes")
@@ -70,7 +70,7 @@ def _workspace(entries: Entries, spec: FunctionSpec) -> str:
 
 def _messages(manifest: Manifest) -> str:
     """C of aotensor_status_message, aotensor_check_message_<library> and aotensor_abi_version."""
-    own, codes = OwnSymbols.of(manifest), manifest.statuses()
+    own, codes = OwnSymbols.from_manifest(manifest), manifest.statuses()
     texts: dict[int, str] = {}
     for spec in manifest.functions:
         for number, check in enumerate(spec.checks, 1):

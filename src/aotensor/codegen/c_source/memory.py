@@ -10,7 +10,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, NoneAttr
 from xdsl.ir import Operation, SSAValue
 
-from aotensor.codegen.c_source.words import bits_of, element_of, memory_type
+from aotensor.codegen.c_source.spelling import bits_of, element_of, memory_type
 from aotensor.codegen.c_source.writer import Buffer, Expr, Extent, Handler, Writer
 from aotensor.codegen.emit_memory import NO_MEMORY
 from aotensor.codegen.emit_state import element_bytes, known_strides

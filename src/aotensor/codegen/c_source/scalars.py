@@ -13,7 +13,7 @@ from xdsl.dialects import arith, math, memref, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from aotensor.codegen.c_source.words import bits_of, c_type, element_of, is_float, lanes_of, literal
+from aotensor.codegen.c_source.spelling import bits_of, c_type, element_of, is_float, lanes_of, literal
 from aotensor.codegen.c_source.writer import Buffer, Expr, Handler, Lanes, Writer
 from aotensor.errors import InternalError
 from aotensor.ir.types import f32

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp
 
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.parts import STRICT_PRODUCTS
-from aotensor.codegen.targets.facts import product_facts
+from aotensor.codegen.targets.machine_properties import product_facts
 from aotensor.ir.location import Locations
 from aotensor.passes.gemm.dispatch import declared_products, product_module
 from aotensor.passes.kernels.functions import declared_kernels, kernel_module

@@ -15,7 +15,7 @@ from aotensor.codegen.c_source import control, memory, scalars, vectors
 from aotensor.codegen.c_source.flow import written_buffers
 from aotensor.codegen.c_source.lapack import external_text
 from aotensor.codegen.c_source.lines import Line, kept_lines, printed, words_in, words_of
-from aotensor.codegen.c_source.words import c_type, identifier, literal, memory_type
+from aotensor.codegen.c_source.spelling import c_type, identifier, literal, memory_type
 from aotensor.codegen.c_source.writer import Handler, Unit, Writer
 from aotensor.codegen.emit_state import dynamic_axes
 from aotensor.errors import InternalError
@@ -32,7 +32,7 @@ PURE: Final = frozenset(HANDLERS) - frozenset(_IMPURE)
 
 
 @dataclass(frozen=True)
-class Written:
+class CText:
     """The C text of all functions, the helpers that they call, and the C types of parameters by symbol."""
 
     text: str
@@ -47,7 +47,7 @@ def write_functions(
     roots: Sequence[str],
     taken: Iterable[str],
     line: Callable[[LocationAttr], tuple[str, str]],
-) -> Written:
+) -> CText:
     """Write C of `roots`, the functions that they call, and the constants that these read.
 
     modules: kernels, then the functions that they share. taken: names that the rest of the file uses. line: as in
@@ -84,7 +84,7 @@ def write_functions(
     kept = _called(texts, symbols, roots)
     words = words_in(kept)
     tables = [_array(own, constants[name]) for name, own in arrays.items() if own in words]
-    return Written("\n".join(kept), frozenset(unit.helpers & words), parameters, symbols, "".join(tables))
+    return CText("\n".join(kept), frozenset(unit.helpers & words), parameters, symbols, "".join(tables))
 
 
 def _called(texts: Mapping[str, str], symbols: Mapping[str, str], roots: Sequence[str]) -> list[str]:

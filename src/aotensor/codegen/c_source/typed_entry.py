@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from aotensor.codegen.c_source.lines import Line, printed
-from aotensor.codegen.c_source.source import Written
-from aotensor.codegen.c_source.words import OWN
+from aotensor.codegen.c_source.source import CText
+from aotensor.codegen.c_source.spelling import OWN
 from aotensor.codegen.entry.names import Symbols
 from aotensor_runtime.abi import DTYPE_SIZES, WORKSPACE_ALIGNMENT
 from aotensor_runtime.manifest import FunctionSpec, Manifest, SparseSpec, SparseValue
@@ -19,7 +19,7 @@ _LOCALS: Final = frozenset({
 })  # fmt: skip
 
 
-def names_apart(spec: FunctionSpec) -> dict[str, str]:
+def distinct_names(spec: FunctionSpec) -> dict[str, str]:
     """Map names of dims, inputs and outputs to names in the C file, which differ from the file's own names."""
     names = parameter_names(spec)
     taken = {*names, *_LOCALS}
@@ -36,10 +36,10 @@ def names_apart(spec: FunctionSpec) -> dict[str, str]:
 class TypedEntry:
     """Writes the typed entry of one function, step by step; each step is skipped after a failure."""
 
-    def __init__(self, manifest: Manifest, written: Written, use: Callable[[str], str], spec: FunctionSpec) -> None:
+    def __init__(self, manifest: Manifest, written: CText, use: Callable[[str], str], spec: FunctionSpec) -> None:
         self.manifest, self.written, self.use, self.spec = manifest, written, use, spec
         self.lines: list[Line] = []
-        apart = names_apart(spec)
+        apart = distinct_names(spec)
         names = list(apart.values())
         self.dims: dict[str, str] = dict(zip(spec.workspace_dims, names, strict=False))
         rest = names[len(spec.workspace_dims) :]
@@ -85,7 +85,7 @@ class TypedEntry:
 
     def text(self) -> str:
         spec, manifest = self.spec, self.manifest
-        symbol, apart = Symbols.in_library(manifest, spec.name).typed, names_apart(spec)
+        symbol, apart = Symbols.in_library(manifest, spec.name).typed, distinct_names(spec)
         parameters = ", ".join(str(replace(x, name=apart.get(x.name, x.name))) for x in entry_parameters(spec))
         ranks = sum(len(x.shape) for x in spec.outputs)
         self.put("int64_t detail[4] = {0, 0, 0, 0};")

@@ -9,7 +9,7 @@ from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.codegen.c_source.scalars import lane
-from aotensor.codegen.c_source.words import bits_of, c_type, element_of, lanes_of
+from aotensor.codegen.c_source.spelling import bits_of, c_type, element_of, lanes_of
 from aotensor.codegen.c_source.writer import Expr, Extent, Handler, Lanes, Writer
 from aotensor.errors import InternalError
 from aotensor.ir.types import f32
@@ -133,12 +133,12 @@ def _reduction(w: Writer, op: vector.ReductionOp) -> None:
     total = w.name(op.dest.name_hint or "total")
     start = int(first is None)
     w.put(f"{c_type(element)} {total} = {text};", total)
-    joined = _joined(w, kind, total, f"{lanes.name}[l]", element)
+    joined = _concatenate(w, kind, total, f"{lanes.name}[l]", element)
     w.put(f"for (int l = {start}; l < {lanes.count}; ++l) {{ {total} = {joined}; }}", total)
     w.values[op.dest] = Expr(total, is_atom=True)
 
 
-def _joined(w: Writer, kind: str, x: str, y: str, element: object) -> str:
+def _concatenate(w: Writer, kind: str, x: str, y: str, element: object) -> str:
     name = c_type(element)  # type: ignore[arg-type]
     if kind in _CHOSEN:
         return f"{w.helper(f'aot_{_CHOSEN[kind]}_' + ('f32' if name == 'float' else 'f64'))}({x}, {y})"

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, UNKNOWN_LOC, LocationAttr, MemR
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotensor.codegen.c_source.lines import Line
-from aotensor.codegen.c_source.words import NoType, c_type, comment, element_of, identifier, lanes_of, memory_type
+from aotensor.codegen.c_source.spelling import NoType, c_type, comment, element_of, identifier, lanes_of, memory_type
 from aotensor.codegen.emit_state import SCALAR_FUNCTION_PREFIX, dynamic_axes, dynamic_strides, known_strides
 from aotensor.errors import InternalError, UnsupportedError
 

@@ -33,21 +33,21 @@ def define_blas_calls(module: Module) -> None:
 def _define(module: Module, symbol: str, field: str, element: Type) -> None:
     code = Code(module, symbol, i1, [i1, i1, *_MATRIX, *_MATRIX, *_MATRIX, pointer])
     context, no = code.arguments[-1], constant(i1, 0)
-    code.give_when(code.is_null(context), no)
-    code.give_when(
+    code.ret_if(code.is_null(context), no)
+    code.ret_if(
         code.less(code.field(context, Context, "struct_size"), number(code.offset(Context, END_OF_SMALLEST_CONTEXT))),
         no,
     )
     table = code.field(context, Context, "blas")
-    code.give_when(code.is_null(table), no)
+    code.ret_if(code.is_null(table), no)
     end = number(code.end(Blas, field))
-    code.give_when(code.less(code.field(table, Blas, "struct_size"), end), no)
-    code.give_when(code.is_null(code.field(table, Blas, field)), no)
+    code.ret_if(code.less(code.field(table, Blas, "struct_size"), end), no)
+    code.ret_if(code.is_null(code.field(table, Blas, field)), no)
     extents = [x for x in code.arguments if x.type == i64]
-    code.give_when(code.any(*(code.less(number(_LARGEST), x) for x in extents)), no)
+    code.ret_if(code.any(*(code.less(number(_LARGEST), x) for x in extents)), no)
     arguments = _fortran_arguments(code, element)
     code.call_field(table, Blas, field, ir.FunctionType(void, [pointer] * len(arguments)), arguments)
-    code.give(constant(i1, 1))
+    code.ret(constant(i1, 1))
 
 
 def _fortran_arguments(code: Code, element: Type) -> Sequence[Value]:
@@ -69,6 +69,6 @@ def _fortran_arguments(code: Code, element: Type) -> Sequence[Value]:
 
 def _on_stack(code: Code, value: Value) -> Value:
     """Store a value on the stack and return its address."""
-    address = code.room(value.type, 1)
+    address = code.alloca(value.type, 1)
     code.builder.store(value, address)
     return address

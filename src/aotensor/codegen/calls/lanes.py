@@ -160,11 +160,11 @@ def _define_variant(module: Module, symbol: str, count: int) -> None:
     ]
     while len(parts) > 1:
         pairs = zip(parts[::2], [*parts[1::2], parts[-1]], strict=False)
-        parts = [_joined(b, x, y) for x, y in pairs]
+        parts = [_concatenate(b, x, y) for x, y in pairs]
     b.ret(_lanes(b, parts[0], range(count)))
 
 
-def _joined(b: Builder, x: Value, y: Value) -> Value:
+def _concatenate(b: Builder, x: Value, y: Value) -> Value:
     """Concatenate the lanes of two vectors of one type."""
     count = llvm.count_of(x.type)
     assert count is not None

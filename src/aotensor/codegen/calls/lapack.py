@@ -45,7 +45,7 @@ def _define(module: Module, symbol: str, letters: str, suffix: str) -> None:
     kind = ir.FunctionType(void, [pointer] * len(addresses))
     table = code.field(given[0], Context, "blas")
     code.call_field(table, Blas, function_name(symbol), kind, addresses)
-    code.give(code.builder.load(info, typ=i32))
+    code.ret(code.builder.load(info, typ=i32))
 
 
 def _address(code: Code, letter: str, values: list[Value], info: Value, suffix: str) -> Value:
@@ -56,7 +56,7 @@ def _address(code: Code, letter: str, values: list[Value], info: Value, suffix: 
         case "i":
             (value,) = values
             fits = code.all(code.less(value, number(TOO_LARGE + 1)), code.less(number(_SMALLEST - 1), value))
-            code.give_when(code.builder.not_(fits), constant(i32, TOO_LARGE))
+            code.ret_if(code.builder.not_(fits), constant(i32, TOO_LARGE))
             return _on_stack(code, code.builder.trunc(value, i32))
         case "a" | "p":
             buffer, _, start = values
@@ -67,6 +67,6 @@ def _address(code: Code, letter: str, values: list[Value], info: Value, suffix: 
 
 def _on_stack(code: Code, value: Value) -> Value:
     """Store a value on the stack and return its address."""
-    address = code.room(value.type, 1)
+    address = code.alloca(value.type, 1)
     code.builder.store(value, address)
     return address

@@ -33,7 +33,7 @@ def sized(module: Module, name: str) -> Function:
     narrow = function(module, name, pointer, [i32 if is_size else pointer for is_size in _SIZES[name]])
     code = Code(module, wrapper, pointer, kinds)
     fitting = [_fitting(code, x) if is_size else x for x, is_size in zip(code.arguments, _SIZES[name], strict=True)]
-    code.give(code.builder.call(narrow, fitting))
+    code.ret(code.builder.call(narrow, fitting))
     return code.function
 
 

@@ -55,7 +55,7 @@ def _named(manifest: Manifest, spec: FunctionSpec) -> list[tuple[SparseValue, bo
                 if value not in known:
                     continue
                 assert isinstance(value, SparseValue)
-                stem = f"{Symbols.of(manifest.prefix, other.name).typed}_{name}"
+                stem = f"{Symbols.for_function(manifest.prefix, other.name).typed}_{name}"
                 while stem.upper() in taken:
                     stem += "_"
                 taken.add(stem.upper())

@@ -12,7 +12,7 @@ def weights_lines(manifest: Manifest) -> list[tuple[list[str], str]]:
     spec = manifest.weights
     if spec is None:
         return []
-    own, context = OwnSymbols.of(manifest), "aotensor_context *context"
+    own, context = OwnSymbols.from_manifest(manifest), "aotensor_context *context"
     file = f"{spec.file}, {spec.expectation}"
     statuses = [
         "Returns a status: 0 is success, also if the weights are in use already; AOTENSOR_NO_WEIGHTS;",

@@ -36,59 +36,59 @@ def _define_rounding(name: str, module: Module, kind: Type, rounding: _Rounding,
     x = c.arguments[0]
     bits = c.raw(x)
     magnitude, sign = c.magnitude(bits), c.sign(bits)
-    c.nan_when(b.icmp_unsigned(">", magnitude, c.of(c.infinity)), x)
+    c.nan_when(b.icmp_unsigned(">", magnitude, c.constant(c.infinity)), x)
     exponent = c.exponent(magnitude)
-    c.give_when(b.icmp_unsigned(">=", exponent, c.of(c.bias + c.mantissa)), x)
-    c.give_when(b.icmp_unsigned("<", exponent, c.of(c.bias)), c.real(small(c, bits, magnitude, sign)))
-    unit = b.shl(c.of(1), b.sub(c.of(c.bias + c.mantissa), exponent))
-    rest = b.sub(unit, c.of(1))
+    c.ret_if(b.icmp_unsigned(">=", exponent, c.constant(c.bias + c.mantissa)), x)
+    c.ret_if(b.icmp_unsigned("<", exponent, c.constant(c.bias)), c.real(small(c, bits, magnitude, sign)))
+    unit = b.shl(c.constant(1), b.sub(c.constant(c.bias + c.mantissa), exponent))
+    rest = b.sub(unit, c.constant(1))
     raised = b.add(bits, rounding(c, bits, rest, unit))
-    c.give(c.real(b.and_(raised, b.not_(rest))))
+    c.ret(c.real(b.and_(raised, b.not_(rest))))
 
 
 def _up(c: Real, bits: Value, rest: Value, unit: Value) -> Value:
-    is_positive = c.builder.icmp_signed(">=", bits, c.of(0))
-    return c.builder.select(is_positive, rest, c.of(0))
+    is_positive = c.builder.icmp_signed(">=", bits, c.constant(0))
+    return c.builder.select(is_positive, rest, c.constant(0))
 
 
 def _down(c: Real, bits: Value, rest: Value, unit: Value) -> Value:
-    is_negative = c.builder.icmp_signed("<", bits, c.of(0))
-    return c.builder.select(is_negative, rest, c.of(0))
+    is_negative = c.builder.icmp_signed("<", bits, c.constant(0))
+    return c.builder.select(is_negative, rest, c.constant(0))
 
 
 def _to_even(c: Real, bits: Value, rest: Value, unit: Value) -> Value:
     """The number to add before truncation for rounding to even: half a unit, minus one bit if the integer is even."""
     b = c.builder
-    is_odd = b.icmp_unsigned("!=", b.and_(bits, unit), c.of(0))
-    return b.add(b.lshr(rest, c.of(1)), b.zext(is_odd, c.word))
+    is_odd = b.icmp_unsigned("!=", b.and_(bits, unit), c.constant(0))
+    return b.add(b.lshr(rest, c.constant(1)), b.zext(is_odd, c.word))
 
 
 def _one(c: Real) -> Value:
-    return c.of(c.bias << c.mantissa)
+    return c.constant(c.bias << c.mantissa)
 
 
 def _small_up(c: Real, bits: Value, magnitude: Value, sign: Value) -> Value:
-    is_above = c.builder.icmp_signed(">", bits, c.of(0))
+    is_above = c.builder.icmp_signed(">", bits, c.constant(0))
     return c.builder.select(is_above, _one(c), sign)
 
 
 def _small_down(c: Real, bits: Value, magnitude: Value, sign: Value) -> Value:
     b = c.builder
-    is_below = b.and_(b.icmp_signed("<", bits, c.of(0)), b.icmp_unsigned("!=", magnitude, c.of(0)))
+    is_below = b.and_(b.icmp_signed("<", bits, c.constant(0)), b.icmp_unsigned("!=", magnitude, c.constant(0)))
     return b.select(is_below, b.or_(sign, _one(c)), sign)
 
 
 def _small_even(c: Real, bits: Value, magnitude: Value, sign: Value) -> Value:
     """The bits of the rounded result for |x| < 1: zero for |x| ≤ ½, else one, with the sign of x."""
     b = c.builder
-    is_large = b.icmp_unsigned(">", magnitude, c.of((c.bias - 1) << c.mantissa))
+    is_large = b.icmp_unsigned(">", magnitude, c.constant((c.bias - 1) << c.mantissa))
     return b.select(is_large, b.or_(sign, _one(c)), sign)
 
 
 _ROUNDINGS: Final[dict[str, tuple[_Rounding, _Rounding]]] = {
     "floor": (_down, _small_down),
     "ceil": (_up, _small_up),
-    "trunc": (lambda c, bits, rest, unit: c.of(0), lambda c, bits, magnitude, sign: sign),
+    "trunc": (lambda c, bits, rest, unit: c.constant(0), lambda c, bits, magnitude, sign: sign),
     "rint": (_to_even, _small_even),
     "nearbyint": (_to_even, _small_even),
     "roundeven": (_to_even, _small_even),
@@ -102,10 +102,10 @@ def _define_fmod(name: str, module: Module, kind: Type) -> None:
     x, y = c.arguments
     bits = c.raw(x)
     left, right, sign = c.magnitude(bits), c.magnitude(c.raw(y)), c.sign(bits)
-    limit = c.of(c.infinity)
+    limit = c.constant(c.infinity)
     c.nan_when(b.icmp_unsigned(">", right, limit), y)
-    c.nan_when(b.or_(b.icmp_unsigned(">=", left, limit), b.icmp_unsigned("==", right, c.of(0))), x)
-    c.give_when(b.icmp_unsigned("<", left, right), x)
+    c.nan_when(b.or_(b.icmp_unsigned(">=", left, limit), b.icmp_unsigned("==", right, c.constant(0))), x)
+    c.ret_if(b.icmp_unsigned("<", left, right), x)
     rest, high = c.normalised(left)
     divisor, low = c.normalised(right)
     remainder, steps = c.slot(c.word, rest), c.slot(c.word, b.sub(high, low))
@@ -115,29 +115,31 @@ def _define_fmod(name: str, module: Module, kind: Type) -> None:
     value = remainder.get()
     value = b.select(b.icmp_unsigned(">=", value, divisor), b.sub(value, divisor), value)
     remainder.set(value)
-    b.cbranch(b.icmp_signed(">", steps.get(), c.of(0)), body, done)
+    b.cbranch(b.icmp_signed(">", steps.get(), c.constant(0)), body, done)
     b.position_at_end(body)
-    remainder.set(b.shl(remainder.get(), c.of(1)))
-    steps.set(b.sub(steps.get(), c.of(1)))
+    remainder.set(b.shl(remainder.get(), c.constant(1)))
+    steps.set(b.sub(steps.get(), c.constant(1)))
     b.branch(head)
     b.position_at_end(done)
     value = remainder.get()
-    c.give_when(b.icmp_unsigned("==", value, c.of(0)), c.real(sign))
-    c.give(c.real(b.or_(sign, _packed(c, value, low))))
+    c.ret_if(b.icmp_unsigned("==", value, c.constant(0)), c.real(sign))
+    c.ret(c.real(b.or_(sign, _packed(c, value, low))))
 
 
 def _packed(c: Real, mantissa: Value, exponent: Value) -> Value:
     """The bits of mantissa·2**exponent (biased), exact for a mantissa of at most the fraction bits plus one."""
     b = c.builder
-    shift = b.sub(c.zeros_above(mantissa), c.of(c.bits - 1 - c.mantissa))
+    shift = b.sub(c.zeros_above(mantissa), c.constant(c.bits - 1 - c.mantissa))
     raised = b.sub(exponent, shift)
-    is_normal = b.icmp_signed(">", raised, c.of(0))
-    up = b.select(is_normal, shift, c.of(0))
-    normal = b.add(b.and_(b.shl(mantissa, up), c.of((1 << c.mantissa) - 1)), b.shl(raised, c.of(c.mantissa)))
-    lift = b.select(is_normal, c.of(1), exponent)  # of a subnormal result: its unit is that of exponent 1
-    is_up = b.icmp_signed(">=", lift, c.of(1))
-    higher = b.shl(mantissa, b.select(is_up, b.sub(lift, c.of(1)), c.of(0)))
-    lower = b.lshr(mantissa, b.select(is_up, c.of(0), b.sub(c.of(1), lift)))
+    is_normal = b.icmp_signed(">", raised, c.constant(0))
+    up = b.select(is_normal, shift, c.constant(0))
+    normal = b.add(
+        b.and_(b.shl(mantissa, up), c.constant((1 << c.mantissa) - 1)), b.shl(raised, c.constant(c.mantissa))
+    )
+    lift = b.select(is_normal, c.constant(1), exponent)  # of a subnormal result: its unit is that of exponent 1
+    is_up = b.icmp_signed(">=", lift, c.constant(1))
+    higher = b.shl(mantissa, b.select(is_up, b.sub(lift, c.constant(1)), c.constant(0)))
+    lower = b.lshr(mantissa, b.select(is_up, c.constant(0), b.sub(c.constant(1), lift)))
     return b.select(is_normal, normal, b.select(is_up, higher, lower))
 
 
@@ -148,34 +150,34 @@ def _define_sqrt(name: str, module: Module, kind: Type) -> None:
     (x,) = c.arguments
     bits = c.raw(x)
     magnitude = c.magnitude(bits)
-    c.give_when(b.icmp_unsigned("==", magnitude, c.of(0)), x)
-    c.nan_when(b.icmp_unsigned(">", magnitude, c.of(c.infinity)), x)
-    c.nan_when(b.icmp_signed("<", bits, c.of(0)), x)
-    c.give_when(b.icmp_unsigned("==", magnitude, c.of(c.infinity)), x)
+    c.ret_if(b.icmp_unsigned("==", magnitude, c.constant(0)), x)
+    c.nan_when(b.icmp_unsigned(">", magnitude, c.constant(c.infinity)), x)
+    c.nan_when(b.icmp_signed("<", bits, c.constant(0)), x)
+    c.ret_if(b.icmp_unsigned("==", magnitude, c.constant(c.infinity)), x)
     mantissa, exponent = c.normalised(magnitude)
-    power = b.sub(exponent, c.of(c.bias))
-    is_odd = b.and_(power, c.of(1))
-    rest, root = c.slot(c.word, b.shl(mantissa, b.add(is_odd, c.of(1)))), c.slot(c.word, c.of(0))
-    digit, total = c.slot(c.word, c.of(1 << (c.mantissa + 1))), c.slot(c.word, c.of(0))
+    power = b.sub(exponent, c.constant(c.bias))
+    is_odd = b.and_(power, c.constant(1))
+    rest, root = c.slot(c.word, b.shl(mantissa, b.add(is_odd, c.constant(1)))), c.slot(c.word, c.constant(0))
+    digit, total = c.slot(c.word, c.constant(1 << (c.mantissa + 1))), c.slot(c.word, c.constant(0))
     head, body, done = (c.function.append_basic_block(label) for label in ("head", "body", "done"))
     b.branch(head)
     b.position_at_end(head)
-    b.cbranch(b.icmp_unsigned("!=", digit.get(), c.of(0)), body, done)
+    b.cbranch(b.icmp_unsigned("!=", digit.get(), c.constant(0)), body, done)
     b.position_at_end(body)
     trial = b.add(total.get(), digit.get())
     fits = b.icmp_unsigned("<=", trial, rest.get())
     rest.set(b.select(fits, b.sub(rest.get(), trial), rest.get()))
     total.set(b.select(fits, b.add(trial, digit.get()), total.get()))
-    root.set(b.add(root.get(), b.select(fits, digit.get(), c.of(0))))
-    rest.set(b.shl(rest.get(), c.of(1)))
-    digit.set(b.lshr(digit.get(), c.of(1)))
+    root.set(b.add(root.get(), b.select(fits, digit.get(), c.constant(0))))
+    rest.set(b.shl(rest.get(), c.constant(1)))
+    digit.set(b.lshr(digit.get(), c.constant(1)))
     b.branch(head)
     b.position_at_end(done)
     # the root has one bit more than the mantissa; it is never half way, so that any rest rounds by this bit
     found = root.get()
-    rounded = b.add(b.lshr(found, c.of(1)), b.and_(found, c.of(1)))
-    half = b.ashr(b.sub(power, is_odd), c.of(1))
-    c.give(c.real(b.add(rounded, b.shl(b.add(half, c.of(c.bias - 1)), c.of(c.mantissa)))))
+    rounded = b.add(b.lshr(found, c.constant(1)), b.and_(found, c.constant(1)))
+    half = b.ashr(b.sub(power, is_odd), c.constant(1))
+    c.ret(c.real(b.add(rounded, b.shl(b.add(half, c.constant(c.bias - 1)), c.constant(c.mantissa)))))
 
 
 def _define_larger(name: str, module: Module, kind: Type, comparison: str) -> None:
@@ -184,7 +186,7 @@ def _define_larger(name: str, module: Module, kind: Type, comparison: str) -> No
     b = c.builder
     x, y = c.arguments
     chosen = b.select(b.fcmp_ordered(comparison, x, y), x, y)
-    c.give(b.select(b.fcmp_unordered("uno", y, y), x, chosen))
+    c.ret(b.select(b.fcmp_unordered("uno", y, y), x, chosen))
 
 
 def _makers() -> dict[str, Callable[[Module], None]]:

@@ -22,7 +22,7 @@ class Real(Code):
         self.bias = (1 << (self.bits - self.mantissa - 2)) - 1
         self.infinity = (2 * self.bias + 1) << self.mantissa
 
-    def of(self, value: int) -> Value:
+    def constant(self, value: int) -> Value:
         """A constant of the type `word`."""
         return constant(self.word, value)
 
@@ -33,19 +33,19 @@ class Real(Code):
         return self.builder.bitcast(bits, self.kind)
 
     def magnitude(self, bits: Value) -> Value:
-        return self.builder.and_(bits, self.of((1 << (self.bits - 1)) - 1))
+        return self.builder.and_(bits, self.constant((1 << (self.bits - 1)) - 1))
 
     def sign(self, bits: Value) -> Value:
-        return self.builder.and_(bits, self.of(-1 << (self.bits - 1)))
+        return self.builder.and_(bits, self.constant(-1 << (self.bits - 1)))
 
     def exponent(self, magnitude: Value) -> Value:
         """The biased exponent of a number, from the bits of its magnitude."""
-        return self.builder.lshr(magnitude, self.of(self.mantissa))
+        return self.builder.lshr(magnitude, self.constant(self.mantissa))
 
     def nan_when(self, condition: Value, x: Value) -> None:
         """Write: if condition, return a quiet nan, with x's bits if x is a nan."""
-        nan = self.builder.or_(self.raw(x), self.of(self.infinity | 1 << (self.mantissa - 1)))
-        self.give_when(condition, self.real(nan))
+        nan = self.builder.or_(self.raw(x), self.constant(self.infinity | 1 << (self.mantissa - 1)))
+        self.ret_if(condition, self.real(nan))
 
     def zeros_above(self, x: Value) -> Value:
         """The number of leading zero bits of x."""
@@ -54,10 +54,10 @@ class Real(Code):
     def normalised(self, magnitude: Value) -> tuple[Value, Value]:
         """(mantissa with its leading bit, biased exponent) of a finite nonzero number."""
         b = self.builder
-        exponent, fraction = self.exponent(magnitude), b.and_(magnitude, self.of((1 << self.mantissa) - 1))
-        is_normal = b.icmp_unsigned("!=", exponent, self.of(0))
-        shift = b.sub(self.zeros_above(b.or_(fraction, self.of(1))), self.of(self.bits - 1 - self.mantissa))
+        exponent, fraction = self.exponent(magnitude), b.and_(magnitude, self.constant((1 << self.mantissa) - 1))
+        is_normal = b.icmp_unsigned("!=", exponent, self.constant(0))
+        shift = b.sub(self.zeros_above(b.or_(fraction, self.constant(1))), self.constant(self.bits - 1 - self.mantissa))
         return (
-            b.select(is_normal, b.or_(fraction, self.of(1 << self.mantissa)), b.shl(fraction, shift)),
-            b.select(is_normal, exponent, b.sub(self.of(1), shift)),
+            b.select(is_normal, b.or_(fraction, self.constant(1 << self.mantissa)), b.shl(fraction, shift)),
+            b.select(is_normal, exponent, b.sub(self.constant(1), shift)),
         )

@@ -70,7 +70,7 @@ def stack_bounds(machine: Machine, module: ModuleRef, specs: Sequence[FunctionSp
     """
     text = str(module)
     graph = _Graph(_functions(text), _frames(machine, text), machine)
-    return {spec.name: graph.bound(spec, Symbols.of(prefix, spec.name)) for spec in specs}
+    return {spec.name: graph.bound(spec, Symbols.for_function(prefix, spec.name)) for spec in specs}
 
 
 @dataclass

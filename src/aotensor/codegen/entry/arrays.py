@@ -48,13 +48,13 @@ def define_bytes(module: Module) -> Function:
     total, is_empty = c.slot(i64, unit), c.slot(i1, constant(i1, 0))
     with c.loop(rank) as axis:
         extent = c.item(shape, axis)
-        is_empty.set(c.any(is_empty.get(), c.same(extent, number(0))))
+        is_empty.set(c.any(is_empty.get(), c.equal(extent, number(0))))
         pair = c.builder.smul_with_overflow(total.get(), c.larger(extent, number(1)))
-        c.give_when(c.builder.extract_value(pair, 1), number(-1))
+        c.ret_if(c.builder.extract_value(pair, 1), number(-1))
         total.set(c.builder.extract_value(pair, 0))
     small = c.builder.mul(c.builder.lshr(total.get(), number(3)), itemsize)
-    size = c.builder.select(c.same(unit, number(8)), small, total.get())
-    c.give(c.builder.select(is_empty.get(), number(0), size))
+    size = c.builder.select(c.equal(unit, number(8)), small, total.get())
+    c.ret(c.builder.select(is_empty.get(), number(0), size))
     return c.function
 
 
@@ -67,18 +67,18 @@ def define_is_packed(module: Module) -> Function:
     array, shape, rank, itemsize, columns = c.arguments
     no, yes = constant(i1, 0), constant(i1, 1)
     low_bits = c.builder.and_(c.address(c.field(array, Array, "data")), c.builder.sub(itemsize, number(1)))
-    c.give_when(c.differs(low_bits, number(0)), no)
+    c.ret_if(c.differs(low_bits, number(0)), no)
     strides = c.field(array, Array, "strides")
     with c.when(c.is_null(strides)):  # it is row-major
-        c.give(c.any(c.builder.not_(columns), c.less(rank, number(2))))
+        c.ret(c.any(c.builder.not_(columns), c.less(rank, number(2))))
     step = c.slot(i64, number(1))
     with c.loop(rank) as i:
         axis = c.builder.select(columns, i, c.builder.sub(c.builder.sub(rank, number(1)), i))
         extent = c.item(shape, axis)
         with c.when(c.all(c.differs(extent, number(1)), c.differs(c.item(strides, axis), step.get()))):
-            c.give(no)
+            c.ret(no)
         step.set(c.builder.mul(step.get(), extent))
-    c.give(yes)
+    c.ret(yes)
     return c.function
 
 
@@ -92,7 +92,7 @@ def define_reach(module: Module) -> Function:
     array, shape, rank, itemsize, size, low, high = c.arguments
     b.store(number(0), low)
     b.store(number(0), high)
-    with c.when(c.same(size, number(0))):
+    with c.when(c.equal(size, number(0))):
         b.ret_void()
     data, strides = c.address(c.field(array, Array, "data")), c.field(array, Array, "strides")
     with c.when(c.is_null(strides)):
@@ -122,18 +122,18 @@ def define_copy(module: Module) -> Function:
     b = c.builder
     to, to_strides, source, source_strides, shape, rank, itemsize = c.arguments
     one, zero = number(1), number(0)
-    with c.when(c.same(rank, zero)):
+    with c.when(c.equal(rank, zero)):
         b.call(tile, [to, zero, zero, source, zero, zero, one, one, itemsize])
         b.ret_void()
     extent, to_step, step = (c.item(x, 0) for x in (shape, to_strides, source_strides))
-    with c.when(c.same(rank, one)):
+    with c.when(c.equal(rank, one)):
         b.call(tile, [to, to_step, zero, source, step, zero, extent, one, itemsize])
         b.ret_void()
 
     def row(base: Value, by: Value, index: Value) -> Value:
         return c.at(base, b.mul(b.mul(index, by), itemsize), 1)
 
-    with c.when(c.same(rank, number(2))):
+    with c.when(c.equal(rank, number(2))):
         columns, to_inner, inner = (c.item(x, 1) for x in (shape, to_strides, source_strides))
         blocks = b.ashr(b.add(extent, number(_TILE - 1)), number(_TILE.bit_length() - 1))
         with c.loop(blocks) as block:
@@ -160,13 +160,13 @@ def _define_copy_tile(module: Module) -> Function:
     b = c.builder
     to, to_step, to_inner, source, step, inner, rows, columns, itemsize = c.arguments
     memcpy = sized(module, "memcpy")
-    with c.when(c.all(c.same(inner, number(1)), c.same(to_inner, number(1)))):
+    with c.when(c.all(c.equal(inner, number(1)), c.equal(to_inner, number(1)))):
         with c.loop(rows) as i:
             addresses = [c.at(base, b.mul(i, by), itemsize) for base, by in ((to, to_step), (source, step))]
             b.call(memcpy, [*addresses, b.mul(columns, itemsize)])
         b.ret_void()
     for size in (1, 2, 4, 8, 16):
-        with c.when(c.same(itemsize, number(size))):
+        with c.when(c.equal(itemsize, number(size))):
             with c.loop(columns) as j, c.loop(rows) as i:
                 offset = b.add(b.mul(i, step), b.mul(j, inner))
                 value = b.load(c.at(source, offset, size), typ=integer(8 * size), align=1)
@@ -184,7 +184,7 @@ def define_strides(module: Module) -> Function:
     step = c.slot(i64, number(1))
     with c.loop(rank) as i:
         axis = c.builder.select(columns, i, c.builder.sub(c.builder.sub(rank, number(1)), i))
-        c.put(strides, axis, step.get())
+        c.store_at(strides, axis, step.get())
         step.set(c.builder.mul(step.get(), c.item(shape, axis)))
     c.builder.ret_void()
     return c.function

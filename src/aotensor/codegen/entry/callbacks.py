@@ -23,26 +23,26 @@ def _define_integrand(constants: Constants, name: str) -> None:
     c = Code(constants.module, name, f64, [i32, pointer, pointer], exported=True)
     count, x, call = c.arguments
     done = _run(c, c.builder.sext(count, i64), x, call)
-    c.give_when(c.differs(done, status(Status.OK)), constant(f64, float("nan")))
-    c.give(c.builder.load(c.field(call, ValueCall, "value"), typ=f64))
+    c.ret_if(c.differs(done, status(Status.OK)), constant(f64, float("nan")))
+    c.ret(c.builder.load(c.field(call, ValueCall, "value"), typ=f64))
 
 
 def _define_filter(constants: Constants, name: str) -> None:
     """Define int32_t aotensor_filter(const double *x, int64_t count, double *value, void *call): 1, or 0 on failure."""
     c = Code(constants.module, name, i32, [pointer, i64, pointer, pointer], exported=True)
     x, count, value, call = c.arguments
-    c.give_when(c.differs(_run(c, count, x, call), status(Status.OK)), status(0))
+    c.ret_if(c.differs(_run(c, count, x, call), status(Status.OK)), status(0))
     c.builder.store(c.builder.load(c.field(call, ValueCall, "value"), typ=f64), value)
-    c.give(status(1))
+    c.ret(status(1))
 
 
 def _run(c: Code, count: Value, x: Value, call: Value) -> Value:
     """Run a bound call with `count` numbers x; return its status, or WRONG_EXTENT if the call needs another count."""
     done = c.slot(i32, status(Status.WRONG_EXTENT))
-    with c.when(c.same(count, c.field(call, ValueCall, "count"))):
+    with c.when(c.equal(count, c.field(call, ValueCall, "count"))):
         target = c.field(call, ValueCall, "x")
         with c.loop(count) as i:
-            c.put(target, i, c.item(x, i, f64))
+            c.store_at(target, i, c.item(x, i, f64))
         bound = c.field_address(call, ValueCall, "call")
         kind = ir.FunctionType(i32, [pointer, pointer, pointer])
         arguments = [c.field(bound, BoundCall, field) for field in ("context", "inputs", "outputs")]

@@ -92,7 +92,7 @@ class Code:
     def slot(self, kind: Type, initial: Value) -> Slot:
         return Slot(self, kind, initial)
 
-    def room(self, kind: Type, count: int | Value) -> Value:
+    def alloca(self, kind: Type, count: int | Value) -> Value:
         """Allocate stack memory for `count` values, at least one."""
         amount = number(max(count, 1)) if isinstance(count, int) else self.larger(count, number(1))
         memory = self.builder.alloca(kind, size=amount)
@@ -101,7 +101,7 @@ class Code:
 
     def structs(self, struct: type[ctypes.Structure], count: Value) -> Value:
         """Allocate stack memory for `count` structs."""
-        return self.room(i64, self.builder.mul(count, number(-(-self.size(struct) // 8))))
+        return self.alloca(i64, self.builder.mul(count, number(-(-self.size(struct) // 8))))
 
     def at(self, base: Value, index: int | Value, size: int | Value) -> Value:
         """The address of element `index` of an array with elements of `size` bytes."""
@@ -122,7 +122,7 @@ class Code:
         """Load the pointer or number in 8-byte word `index` of a mixed array."""
         return self.builder.load(self.at(base, index, 8), typ=kind)
 
-    def put(self, base: Value, index: int | Value, value: Value) -> None:
+    def store_at(self, base: Value, index: int | Value, value: Value) -> None:
         """Store base[index] = value."""
         self.builder.store(value, self.at(base, index, self._size(value.type)))
 
@@ -180,7 +180,7 @@ class Code:
     def clear(self, base: Value, count: Value, nothing: Value | None = None) -> None:
         """Set base[0:count] to 0, for 8-byte elements, or to `nothing`, for elements of its type."""
         with self.loop(count) as i:
-            self.put(base, i, number(0) if nothing is None else nothing)
+            self.store_at(base, i, number(0) if nothing is None else nothing)
 
     # --- control -----------------------------------------------------------------------------------------------------
 
@@ -220,21 +220,21 @@ class Code:
         with self.builder.if_then(condition):
             yield
 
-    def give(self, value: Value) -> None:
+    def ret(self, value: Value) -> None:
         self.builder.ret(value)
 
-    def give_when(self, condition: Value, value: Value) -> None:
+    def ret_if(self, condition: Value, value: Value) -> None:
         """Return a value if the condition holds."""
         with self.when(condition):
-            self.give(value)
+            self.ret(value)
 
     def give_error(self, code: Value) -> None:
         """Return a status if it is not 0."""
-        self.give_when(self.differs(code, status(0)), code)
+        self.ret_if(self.differs(code, status(0)), code)
 
     # --- arithmetic --------------------------------------------------------------------------------------------------
 
-    def same(self, x: Value, y: Value) -> Value:
+    def equal(self, x: Value, y: Value) -> Value:
         return self.builder.icmp_unsigned("==", x, y)
 
     def differs(self, x: Value, y: Value) -> Value:
@@ -255,7 +255,7 @@ class Code:
         return self.builder.select(self.less(x, y), x, y)
 
     def is_null(self, value: Value) -> Value:
-        return self.same(value, NULL)
+        return self.equal(value, NULL)
 
     def address(self, value: Value) -> Value:
         return self.builder.ptrtoint(value, i64)

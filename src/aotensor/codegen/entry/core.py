@@ -64,12 +64,12 @@ def _define_prepare_uniform(
     s.do(refuse_context)
     s.do_of_table("weights")
     n_inputs, n_outputs, n_dims = (s.of_table(name) for name in ("inputs", "outputs", "dims"))
-    holders, dims = s.room(pointer, n_dims), s.of_frame("dims")
+    holders, dims = s.alloca(pointer, n_dims), s.of_frame("dims")
     for arrays, count, what in ((inputs, n_inputs, "inputs"), (outputs, n_outputs, "outputs")):
         is_missing = s.all(s.is_null(arrays), s.differs(count, number(0)))
         s.fail_when(is_missing, Status.NULL_POINTER, say.NO_POINTER, shared.constants.text(what))
     with s.loop(n_dims) as dim:
-        s.put(dims, dim, number(-1))
+        s.store_at(dims, dim, number(-1))
     shape = s.slot(pointer, s.of_frame("shapes"))
     with s.loop(n_inputs) as k:
         s.do(take_input, k, s.element(inputs, k, Array), shape.get(), holders)
@@ -80,8 +80,8 @@ def _define_prepare_uniform(
     with s.loop(n_outputs) as i:
         k = s.builder.add(n_inputs, i)
         code = s.builder.call(take_output, [s.frame, k, i, s.element(outputs, i, Array), shape.get()])
-        is_needed = s.same(code, status(Status.OUTPUTS_NEEDED))
-        s.give_when(s.all(s.differs(code, status(0)), s.builder.not_(is_needed)), code)
+        is_needed = s.equal(code, status(Status.OUTPUTS_NEEDED))
+        s.ret_if(s.all(s.differs(code, status(0)), s.builder.not_(is_needed)), code)
         needed.set(s.builder.or_(needed.get(), code))
         shape.set(s.at(shape.get(), s.field(s.argument(k), Argument, "rank"), 8))
     s.give_error(needed.get())
@@ -95,7 +95,7 @@ def _define_refuse_overlap(shared: Shared) -> Function:
     _, inputs, outputs = s.arguments
     n_inputs = s.of_table("inputs")
     count = s.builder.add(n_inputs, s.of_table("outputs"))
-    lows, highs = s.room(i64, count), s.room(i64, count)
+    lows, highs = s.alloca(i64, count), s.alloca(i64, count)
     shape = s.slot(pointer, s.of_frame("shapes"))
     with s.loop(count) as k:
         spec = s.argument(k)
@@ -103,7 +103,7 @@ def _define_refuse_overlap(shared: Shared) -> Function:
         is_input = s.less(k, n_inputs)
         base = s.builder.select(is_input, inputs, outputs)
         array = s.element(base, s.builder.select(is_input, k, s.builder.sub(k, n_inputs)), Array)
-        is_pattern = s.same(s.field(spec, Argument, "kind"), number(PATTERN))
+        is_pattern = s.equal(s.field(spec, Argument, "kind"), number(PATTERN))
         size = s.builder.select(is_pattern, number(0), s.bytes_of(shape.get(), rank, itemsize))
         low, high = s.at(lows, k, 8), s.at(highs, k, 8)
         s.builder.call(shared.arrays.reach, [array, shape.get(), rank, itemsize, size, low, high])
@@ -138,9 +138,9 @@ def _define_prepare_typed(
             wanted = s.item(known, axis)
             with s.builder.if_else(s.less(wanted, number(0))) as (named, fixed):
                 with named:
-                    s.put(shape.get(), axis, s.item(dims, s.builder.sub(number(-1), wanted)))
+                    s.store_at(shape.get(), axis, s.item(dims, s.builder.sub(number(-1), wanted)))
                 with fixed:
-                    s.put(shape.get(), axis, wanted)
+                    s.store_at(shape.get(), axis, wanted)
         with s.when(s.differs(s.field(spec, Argument, "kind"), number(PATTERN))):
             _need_data(s, k, shape.get())
         shape.set(s.at(shape.get(), rank, 8))
@@ -150,13 +150,13 @@ def _define_prepare_typed(
         k = s.builder.add(n_inputs, i)
         spec = s.argument(k)
         kind = s.field(spec, Argument, "kind")
-        with s.when(s.same(kind, number(PATTERN))):
+        with s.when(s.equal(kind, number(PATTERN))):
             s.do_of_table("give_matrix", k, i, shape.get())
-        with s.when(s.same(kind, number(ALLOCATED))):
+        with s.when(s.equal(kind, number(ALLOCATED))):
             array, name = s.item(data, k, pointer), s.field(spec, Argument, "name")
             s.fail_when(s.is_null(array), Status.NULL_POINTER, say.NO_POINTER, name)
             s.do(take_output, k, i, array, shape.get())
-        with s.when(s.any(s.same(kind, number(PLAIN)), s.same(kind, number(COLUMNS)))):
+        with s.when(s.any(s.equal(kind, number(PLAIN)), s.equal(kind, number(COLUMNS)))):
             _need_data(s, k, shape.get())
         shape.set(s.at(shape.get(), s.field(spec, Argument, "rank"), 8))
     return s.done()
@@ -181,7 +181,7 @@ def _define_finish(shared: Shared) -> Function:
     s = Step(shared, "entry.finish", [pointer, i32])
     _, outputs, code = s.arguments
     if not shared.has_heap:
-        s.give(code)
+        s.ret(code)
         return s.function
     n_inputs, n_outputs, temporaries = s.of_table("inputs"), s.of_table("outputs"), s.of_frame("temporaries")
     shape = s.slot(pointer, s.at(s.of_frame("shapes"), s.of_table("input_ranks"), 8))
@@ -189,7 +189,7 @@ def _define_finish(shared: Shared) -> Function:
         k = s.builder.add(n_inputs, i)
         spec, temporary, array = s.argument(k), s.item(temporaries, k, pointer), s.item(outputs, i, pointer)
         rank = s.field(spec, Argument, "rank")
-        with s.when(s.all(s.same(code, status(0)), s.builder.not_(s.is_null(temporary)))):
+        with s.when(s.all(s.equal(code, status(0)), s.builder.not_(s.is_null(temporary)))):
             packed, strides = s.strides_of(k, array, shape.get(), rank)
             itemsize, data = s.field(spec, Argument, "itemsize"), s.field(array, Array, "data")
             s.builder.call(shared.arrays.copy, [data, strides, temporary, packed, shape.get(), rank, itemsize])
@@ -198,7 +198,7 @@ def _define_finish(shared: Shared) -> Function:
         s.builder.call(shared.free, [s.item(temporaries, k, pointer)])
     with s.loop(s.of_table("kept")) as k:
         s.builder.call(shared.free, [s.cell(s.of_frame("kept"), s.builder.shl(k, number(1)), pointer)])
-    s.give(code)
+    s.ret(code)
     return s.function
 
 
@@ -206,14 +206,14 @@ def _frame(c: Code, context: Value, table: Value) -> Value:
     """Allocate a new frame on the stack, in which the caller sets dims and data."""
     ranks = c.builder.add(c.field(table, Table, "input_ranks"), c.field(table, Table, "output_ranks"))
     count = c.builder.add(c.field(table, Table, "inputs"), c.field(table, Table, "outputs"))
-    frame = c.room(i8, c.size(Frame))
-    temporaries = c.room(pointer, count)
+    frame = c.alloca(i8, c.size(Frame))
+    temporaries = c.alloca(pointer, count)
     c.clear(temporaries, count, NULL)
     room = c.builder.shl(c.field(table, Table, "kept"), number(1))
-    kept = c.room(i64, room)
+    kept = c.alloca(i64, room)
     c.clear(kept, room)
     fields = {"table": table, "context": context, "temporaries": temporaries, "kept": kept}
-    fields["shapes"] = c.room(i64, c.builder.add(ranks, number(1)))
+    fields["shapes"] = c.alloca(i64, c.builder.add(ranks, number(1)))
     for name, value in fields.items():
         c.put_field(frame, Frame, name, value)
     return frame
@@ -223,9 +223,9 @@ def _define_refuse_context(shared: Shared) -> Function:
     """Define entry.refuse_context(frame): check the size of the context, and that its fields are valid."""
     s = Step(shared, "entry.refuse_context")
     context = s.of_frame("context")
-    s.give_when(s.is_null(context), status(0))
+    s.ret_if(s.is_null(context), status(0))
     is_old = s.less(s.field(context, Context, "struct_size"), number(s.offset(Context, END_OF_SMALLEST_CONTEXT)))
-    s.give_when(is_old, status(Status.WRONG_CONTEXT))
+    s.ret_if(is_old, status(Status.WRONG_CONTEXT))
     for name in ("message_size", "num_threads", "workspace_bytes"):
         value, text = s.field(context, Context, name), shared.constants.text(name)
         s.fail_when(s.less(value, number(0)), Status.WRONG_CONTEXT, say.NEGATIVE_FIELD, text, value)
@@ -245,20 +245,20 @@ def _define_uniform(shared: Shared, prepare: Function, run: Function, finish: Fu
     context, inputs, outputs, table = c.arguments
     frame = _frame(c, context, table)
     count = c.builder.add(c.field(table, Table, "inputs"), c.field(table, Table, "outputs"))
-    c.put_field(frame, Frame, "data", c.room(pointer, count))
-    c.put_field(frame, Frame, "dims", c.room(i64, c.field(table, Table, "dims")))
+    c.put_field(frame, Frame, "data", c.alloca(pointer, count))
+    c.put_field(frame, Frame, "dims", c.alloca(i64, c.field(table, Table, "dims")))
     n_outputs = c.field(table, Table, "outputs")
-    arrays = c.room(pointer, n_outputs)
+    arrays = c.alloca(pointer, n_outputs)
     with c.loop(n_outputs) as i:
-        c.put(arrays, i, c.element(outputs, i, Array))
+        c.store_at(arrays, i, c.element(outputs, i, Array))
     code = c.slot(i32, c.builder.call(prepare, [frame, inputs, outputs]))
-    with c.when(c.same(code.get(), status(0))):
+    with c.when(c.equal(code.get(), status(0))):
         workspace, room = c.slot(pointer, NULL), c.slot(i64, number(0))
         with c.when(c.builder.not_(c.is_null(context))):
             workspace.set(c.field(context, Context, "workspace"))
             room.set(c.field(context, Context, "workspace_bytes"))
         code.set(c.builder.call(run, [frame, workspace.get(), room.get()]))
-    c.give(c.builder.call(finish, [frame, arrays, code.get()]))
+    c.ret(c.builder.call(finish, [frame, arrays, code.get()]))
     return c.function
 
 
@@ -274,11 +274,11 @@ def _define_typed(shared: Shared, prepare: Function, run: Function, finish: Func
     c.put_field(frame, Frame, "data", data)
     c.put_field(frame, Frame, "dims", dims)
     n_inputs, n_outputs = c.field(table, Table, "inputs"), c.field(table, Table, "outputs")
-    given = c.room(pointer, n_outputs)
+    given = c.alloca(pointer, n_outputs)
     with c.loop(n_outputs) as i:
-        c.put(given, i, c.item(data, c.builder.add(n_inputs, i), pointer))
+        c.store_at(given, i, c.item(data, c.builder.add(n_inputs, i), pointer))
     code = c.slot(i32, c.builder.call(prepare, [frame]))
-    with c.when(c.same(code.get(), status(0))):
+    with c.when(c.equal(code.get(), status(0))):
         is_sized = c.differs(c.field(table, Table, "sized"), number(0))
         room = c.slot(i64, c.builder.select(is_sized, number((1 << 63) - 1), number(0)))
         block = c.slot(pointer, workspace)
@@ -286,5 +286,5 @@ def _define_typed(shared: Shared, prepare: Function, run: Function, finish: Func
             block.set(c.field(context, Context, "workspace"))
             room.set(c.field(context, Context, "workspace_bytes"))
         code.set(c.builder.call(run, [frame, block.get(), room.get()]))
-    c.give(c.builder.call(finish, [frame, given, code.get()]))
+    c.ret(c.builder.call(finish, [frame, given, code.get()]))
     return c.function

@@ -81,7 +81,7 @@ def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
 
 def _define_library_entries(constants: Constants, manifest: Manifest, texts: Mapping[int, str]) -> None:
     """Define the entries that describe the library. texts: status code → text of the check."""
-    module, prefix, names = constants.module, manifest.prefix, OwnSymbols.of(manifest)
+    module, prefix, names = constants.module, manifest.prefix, OwnSymbols.from_manifest(manifest)
     missing = missing_weights(manifest)
     check_message = define_check_message(constants, names.check_message, "entry.check_message", texts, missing)
     define_status_message(constants, f"{prefix}aotensor_status_message", check_message)
@@ -99,8 +99,8 @@ def _define_signature(constants: Constants, symbol: str, texts: Sequence[str]) -
     index = c.builder.sext(c.arguments[0], i64)
     table = constants.pointers([constants.text(text) for text in texts])
     with c.when(c.below(index, number(len(texts)))):
-        c.give(c.item(table, index, pointer))
-    c.give(NULL)
+        c.ret(c.item(table, index, pointer))
+    c.ret(NULL)
 
 
 def _define_function(
@@ -116,7 +116,7 @@ def _define_function(
     _define_typed(module, core, symbols.typed, spec, table, sizes if kept == 0 else None, has_weights)
     _define_workspace(module, symbols.workspace, spec, sizes)
     c = Code(module, symbols.uniform, i32, [pointer] * 3, exported=True)
-    c.give(c.builder.call(core.uniform, [*c.arguments, table]))
+    c.ret(c.builder.call(core.uniform, [*c.arguments, table]))
 
 
 def _define_typed(
@@ -141,16 +141,16 @@ def _define_typed(
     static_sizes = sizes if _is_static(spec) else None
     if static_sizes is not None and len(spec.values) <= _MANY_ARRAYS:
         _call_directly(c, module, static_sizes, spec, arguments, workspace, has_weights)
-    dims, data = c.room(i64, len(spec.dims)), c.room(pointer, len(spec.values))
+    dims, data = c.alloca(i64, len(spec.dims)), c.alloca(pointer, len(spec.values))
     given = dict(zip(names, arguments[: len(names)], strict=True))
     for k, name in enumerate(spec.dims):
-        c.put(dims, k, given.get(name, number(0)))
+        c.store_at(dims, k, given.get(name, number(0)))
     addresses = dict(zip(numbers, arguments[len(names) :], strict=True))
     for k in range(len(spec.values)):
-        c.put(data, k, addresses.get(k, NULL))
+        c.store_at(data, k, addresses.get(k, NULL))
     if static_sizes is not None and len(spec.values) > _MANY_ARRAYS:
         _call_by_table(c, module, static_sizes, spec, data, workspace, has_weights)
-    c.give(c.builder.call(core.typed, [context, dims, data, workspace, table]))
+    c.ret(c.builder.call(core.typed, [context, dims, data, workspace, table]))
 
 
 def _is_static(spec: FunctionSpec) -> bool:
@@ -172,9 +172,9 @@ def _call_directly(
     has_room = _has_room(c, size, workspace, has_weights)
     with c.when(c.all(has_room, *(b.not_(c.is_null(x)) for x in needed))):
         start = c.align_up(workspace, WORKSPACE_ALIGNMENT)
-        given = [*arrays, start, size, c.room(i64, 4), NULL]
+        given = [*arrays, start, size, c.alloca(i64, 4), NULL]
         found = b.call(_kernel(module, spec, "kernel", given), given)
-        c.give_when(c.same(found, status(0)), found)
+        c.ret_if(c.equal(found, status(0)), found)
 
 
 def _call_by_table(
@@ -186,11 +186,11 @@ def _call_by_table(
     b, size = c.builder, c.builder.call(sizes, [])
     missing = b.call(_define_missing(module, spec), [data])
     has_room = _has_room(c, size, workspace, has_weights)
-    with c.when(c.all(has_room, c.same(missing, number(0)))):
+    with c.when(c.all(has_room, c.equal(missing, number(0)))):
         start = c.align_up(workspace, WORKSPACE_ALIGNMENT)
         adapter = module.globals[f"{spec.name}.run"]
-        found = b.call(adapter, [data, NULL, NULL, start, size, c.room(i64, 4), NULL])
-        c.give_when(c.same(found, status(0)), found)
+        found = b.call(adapter, [data, NULL, NULL, start, size, c.alloca(i64, 4), NULL])
+        c.ret_if(c.equal(found, status(0)), found)
 
 
 def _define_missing(module: Module, spec: FunctionSpec) -> Function:
@@ -199,14 +199,14 @@ def _define_missing(module: Module, spec: FunctionSpec) -> Function:
     found = c.slot(i64, number(0))
     with c.loop(number(len(spec.values))) as k:
         found.add(c.builder.zext(c.is_null(c.item(c.arguments[0], k, pointer)), i64))
-    c.give(found.get())
+    c.ret(found.get())
     return c.function
 
 
 def _has_room(c: Code, size: Value, workspace: Value, has_weights: bool) -> Value:
     """The condition that the workspace has `size` bytes, and that the file of weights is mapped if there is one."""
     b = c.builder
-    has_room = b.or_(c.same(size, number(0)), c.all(c.less(number(0), size), b.not_(c.is_null(workspace))))
+    has_room = b.or_(c.equal(size, number(0)), c.all(c.less(number(0), size), b.not_(c.is_null(workspace))))
     if has_weights:
         base = b.load_atomic(declare_base(c.module), "acquire", 8, typ=pointer)
         has_room = c.all(has_room, b.not_(c.is_null(base)))
@@ -223,15 +223,15 @@ def _define_workspace(module: Module, symbol: str, spec: FunctionSpec, sizes: Fu
     """Define i64 f_workspace(dims...): bytes of workspace including alignment, or -1."""
     c = Code(module, symbol, i64, [i64] * len(spec.workspace_dims), exported=True)
     if sizes is None:
-        c.give(number(-1))
+        c.ret(number(-1))
         return
-    _adopt(sizes, spec, [i64] * len(spec.dims))
+    _make_internal(sizes, spec, [i64] * len(spec.dims))
     for dim in c.arguments:
-        c.give_when(c.less(dim, number(0)), number(-1))
+        c.ret_if(c.less(dim, number(0)), number(-1))
     given = dict(zip(spec.workspace_dims, c.arguments, strict=True))
     size = c.builder.call(sizes, _all_dims(c, spec, given))
-    c.give_when(c.less(size, number(1)), size)
-    c.give(c.builder.add(size, number(WORKSPACE_ALIGNMENT)))
+    c.ret_if(c.less(size, number(1)), size)
+    c.ret(c.builder.add(size, number(WORKSPACE_ALIGNMENT)))
 
 
 def _all_dims(c: Code, spec: FunctionSpec, given: dict[str, Value]) -> list[Value]:
@@ -253,7 +253,7 @@ def _define_extents_adapter(module: Module, spec: FunctionSpec, kept: int) -> Fu
     arguments = [*_unpack(c, spec.inputs, data, shapes), *[table][:kept], *rest]
     found = c.builder.call(_kernel(module, spec, "extents", arguments), arguments)
     _reverse_extents(c, spec, rest[0])
-    c.give(found)
+    c.ret(found)
     return c.function
 
 
@@ -265,7 +265,7 @@ def _reverse_extents(c: Code, spec: FunctionSpec, extents: Value) -> None:
         if value.layout == "F":
             found = [c.item(extents, offset + axis) for axis in range(rank)]
             for axis, extent in enumerate(reversed(found)):
-                c.put(extents, offset + axis, extent)
+                c.store_at(extents, offset + axis, extent)
         offset += rank
 
 
@@ -276,7 +276,7 @@ def _define_kernel_adapter(module: Module, spec: FunctionSpec, kept: int) -> Fun
     data, shapes, table, *rest = c.arguments
     memory = [c.cell(table, k, kind) for k, kind in enumerate([pointer, i64] * kept)]
     arguments = [*_unpack(c, spec.values, data, shapes), *memory, *rest]
-    c.give(c.builder.call(_kernel(module, spec, "kernel", arguments), arguments))
+    c.ret(c.builder.call(_kernel(module, spec, "kernel", arguments), arguments))
     return c.function
 
 
@@ -311,10 +311,10 @@ def _kernel(module: Module, spec: FunctionSpec, part: str, arguments: Sequence[V
     symbol = f"{spec.name}.{part}"
     if symbol not in module.globals:
         raise InternalError(f"entry: the module has no {symbol}")
-    return _adopt(module.globals[symbol], spec, [value.type for value in arguments])
+    return _make_internal(module.globals[symbol], spec, [value.type for value in arguments])
 
 
-def _adopt(kernel: Function, spec: FunctionSpec, arguments: Sequence[Type]) -> Function:
+def _make_internal(kernel: Function, spec: FunctionSpec, arguments: Sequence[Type]) -> Function:
     """Make a kernel internal to the module, after a check of its signature."""
     found, expected = list(kernel.function_type.args), list(arguments)
     if found != expected:
@@ -329,4 +329,4 @@ def _adopt(kernel: Function, spec: FunctionSpec, arguments: Sequence[Type]) -> F
 def _define_constant(module: Module, symbol: str, value: Value) -> None:
     """Define a function without arguments that returns `value`."""
     c = Code(module, symbol, value.type, [], exported=True)
-    c.give(value)
+    c.ret(value)

@@ -78,13 +78,13 @@ def _define_arrange(module: Module, kind: Type) -> Function:
         with c.loop(high, low) as k:
             value = c.index(indices, c.item(order, k))
             before = c.index(indices, c.item(order, c.larger(b.sub(k, number(1)), low)))
-            is_new = c.any(c.same(k, low), c.differs(value, before))
+            is_new = c.any(c.equal(k, low), c.differs(value, before))
             count.add(b.zext(is_new, i64))
             position = b.sub(count.get(), number(1))
-            c.put(target, k, position)
+            c.store_at(target, k, position)
             c.put_index(new_indices, position, value)
         c.put_index(new_indptr, b.add(i, number(1)), count.get())
-    c.give(count.get())
+    c.ret(count.get())
     return c.function
 
 
@@ -100,24 +100,24 @@ def _define_sort(module: Module, kind: Type) -> Function:
     is_mixed, bits = c.slot(i64, number(0)), c.slot(i64, number(0))
     with c.loop(count) as k:
         position = b.add(first, k)
-        c.put(order, k, position)
+        c.store_at(order, k, position)
         before, value = c.larger(b.sub(position, number(1)), first), c.index(indices, position)
         is_mixed.set(b.or_(is_mixed.get(), b.zext(c.less(value, c.index(indices, before)), i64)))
         bits.set(b.or_(bits.get(), b.or_(value, k)))
-    with c.when(c.same(is_mixed.get(), number(0))):
+    with c.when(c.equal(is_mixed.get(), number(0))):
         b.ret_void()
     with c.when(c.less(bits.get(), number(1 << 31))):
         with c.loop(count) as k:
             value = c.index(indices, b.add(first, k))
-            c.put(order, k, b.or_(b.shl(value, number(32)), k))
+            c.store_at(order, k, b.or_(b.shl(value, number(32)), k))
         found = _sort_keys(c, order, spare, count, lambda x: x)
         with c.loop(count) as k:
-            c.put(order, k, b.add(first, b.and_(c.item(found, k), number((1 << 32) - 1))))
+            c.store_at(order, k, b.add(first, b.and_(c.item(found, k), number((1 << 32) - 1))))
         b.ret_void()
     if kind == i64:
         found = _sort_keys(c, order, spare, count, lambda x: c.index(indices, x))
         with c.loop(count) as k:
-            c.put(order, k, c.item(found, k))
+            c.store_at(order, k, c.item(found, k))
     b.ret_void()
     return c.function
 
@@ -159,14 +159,14 @@ def _merge(
         is_one = c.all(
             c.less(i.get(), middle), c.any(c.less(end, j.get()), b.icmp_signed("<=", rank(one), rank(other)))
         )
-        c.put(to, b.add(low, k), b.select(is_one, one, other))
+        c.store_at(to, b.add(low, k), b.select(is_one, one, other))
         i.add(b.zext(is_one, i64))
         j.add(b.zext(b.not_(is_one), i64))
         one, other = c.item(source, c.larger(p.get(), low)), c.item(source, c.larger(q.get(), floor))
         is_one = c.all(
             b.icmp_signed(">=", p.get(), low), c.any(c.less(q.get(), middle), c.less(rank(other), rank(one)))
         )
-        c.put(to, b.sub(end, k), b.select(is_one, one, other))
+        c.store_at(to, b.sub(end, k), b.select(is_one, one, other))
         p.add(b.sext(is_one, i64))
         q.add(b.sext(b.not_(is_one), i64))
 
@@ -181,12 +181,12 @@ def define_gather(module: Module) -> Function:
     data, order, target, count, width, dtype, result = c.arguments
     b = c.builder
     for names, kind, size, numbers in _KINDS:
-        with c.when(c.any(*(c.same(dtype, number(DTYPE_CODES[name])) for name in names))):
+        with c.when(c.any(*(c.equal(dtype, number(DTYPE_CODES[name])) for name in names))):
             extent = b.mul(width, number(numbers))
             with c.loop(count) as k:
                 position = c.item(target, k)
                 before = c.item(target, c.larger(b.sub(k, number(1)), number(0)))
-                is_more = c.all(c.less(number(0), k), c.same(before, position))
+                is_more = c.all(c.less(number(0), k), c.equal(before, position))
                 source, goal = b.mul(c.item(order, k), extent), b.mul(position, extent)
                 with c.loop(extent) as e:
                     value = b.load(c.at(data, b.add(source, e), size), typ=kind)

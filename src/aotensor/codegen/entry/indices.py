@@ -29,7 +29,7 @@ class Indices(Code):
         return value if self.kind == i64 else self.builder.sext(value, i64)
 
     def put_index(self, base: Value, position: Value, value: Value) -> None:
-        self.put(base, position, value if self.kind == i64 else self.builder.trunc(value, i32))
+        self.store_at(base, position, value if self.kind == i64 else self.builder.trunc(value, i32))
 
     def pair(self, base: Value, position: Value) -> tuple[Value, Value]:
         """Load base[position] and base[position + 1]; 32-bit ones by one load, as all targets are little-endian."""

@@ -79,7 +79,7 @@ class _MatrixStep(Step):
     def slices(self, matrix: Value, shape: Value, axis: Value) -> Value:
         """The number of rows or columns of stored entries along an axis: blocks for bsr."""
         block = self.builder.select(
-            self.same(axis, number(0)), self.field(matrix, Matrix, "height"), self.field(matrix, Matrix, "width")
+            self.equal(axis, number(0)), self.field(matrix, Matrix, "height"), self.field(matrix, Matrix, "width")
         )
         return self.builder.sdiv(self.item(shape, axis), block)
 
@@ -111,7 +111,7 @@ def _define_take(shared: Shared) -> Function:
         nnz, shape = s.field(given, Sparse, "nnz"), s.field_address(given, Sparse, "shape")
         s.fail_when(s.less(nnz, number(0)), Status.NEGATIVE, say.NEGATIVE_COUNT, name, nnz)
         with s.loop(number(2)) as axis:
-            _meet_shape(s, first, axis, s.item(shape, axis))
+            _check_struct_extent(s, first, axis, s.item(shape, axis))
         is_too_large = s.less(s.bytes_of(shape, number(2), number(1)), number(0))
         s.fail_when(is_too_large, Status.TOO_LARGE, say.TOO_LARGE, name)
         s.check_blocks(matrix, shape)
@@ -120,14 +120,14 @@ def _define_take(shared: Shared) -> Function:
             k = s.builder.add(first, number(part))
             wanted = s.item(s.of_argument(k, "dims"), 0)
             with s.when(s.less(wanted, number(0))):
-                s.put(s.of_frame("dims"), s.builder.sub(number(-1), wanted), extent)
-        s.put(data, first, NULL)
+                s.store_at(s.of_frame("dims"), s.builder.sub(number(-1), wanted), extent)
+        s.store_at(data, first, NULL)
         for part, field in zip(_PARTS, ("data", "indices", "indptr"), strict=True):
-            s.put(data, s.builder.add(first, number(part)), s.field(given, Sparse, field))
+            s.store_at(data, s.builder.add(first, number(part)), s.field(given, Sparse, field))
     return s.done()
 
 
-def _meet_shape(s: _MatrixStep, first: Value, axis: Value, found: Value) -> None:
+def _check_struct_extent(s: _MatrixStep, first: Value, axis: Value, found: Value) -> None:
     """Check the rows or columns of a struct against the passed dim, or the extent in the signature."""
     name, wanted = s.of_argument(first, "name"), s.item(s.of_argument(first, "dims"), axis)
     with s.builder.if_else(s.less(wanted, number(0))) as (named, fixed):
@@ -162,11 +162,11 @@ def _define_check(shared: Shared, has_threads: bool) -> Function:
         expected, found = s.builder.add(slices, number(1)), s.item(shape, place)
         values = (s.of_argument(first, "name"), found, expected, slices, s.entry_word(matrix, major))
         s.fail_when(s.differs(expected, found), Status.WRONG_EXTENT, say.WRONG_POINTERS, *values)
-        with s.when(s.same(flags.get(), number(0))):
+        with s.when(s.equal(flags.get(), number(0))):
             state = _scanned(s, matrix, both)
-            with s.when(s.same(state, number(INVALID))):
+            with s.when(s.equal(state, number(INVALID))):
                 s.do(locate, matrix)
-            with s.when(s.same(state, number(UNSORTED))):
+            with s.when(s.equal(state, number(UNSORTED))):
                 s.do(arrange, matrix)
     return s.done()
 
@@ -191,7 +191,7 @@ def _arrays(s: _MatrixStep, matrix: Value) -> list[Value]:
 def _by_width(s: _MatrixStep, first: Value, both: Sequence[Compressed], act: Callable[[Compressed], None]) -> None:
     """Emit a branch on the index dtype of a sparse input; `act` emits each side with the functions for its width."""
     size = s.of_argument(s.builder.add(first, number(2)), "itemsize")
-    with s.builder.if_else(s.same(size, number(4))) as (narrow, wide):
+    with s.builder.if_else(s.equal(size, number(4))) as (narrow, wide):
         with narrow:
             act(both[0])
         with wide:
@@ -209,7 +209,7 @@ def _define_locate(shared: Shared) -> Function:
 
     def index(base: Value, position: Value) -> Value:
         value = s.slot(i64, number(0))
-        with s.builder.if_else(s.same(size, number(4))) as (narrow, wide):
+        with s.builder.if_else(s.equal(size, number(4))) as (narrow, wide):
             with narrow:
                 value.set(s.builder.sext(s.item(base, position, i32), i64))
             with wide:
@@ -242,7 +242,7 @@ def _define_arrange(shared: Shared, both: Sequence[Compressed], gather: Function
     first = s.field(matrix, Matrix, "first")
     if gather is None:
         text = shared.constants.text(say.template(say.NO_HEAP_SORTED))
-        s.give(s.failure(status(Status.NO_MEMORY), text, s.of_argument(first, "name")))
+        s.ret(s.failure(status(Status.NO_MEMORY), text, s.of_argument(first, "name")))
         return s.function
     shape = s.shape_of(matrix)
     indptr, indices, slices, _, nnz = _arrays(s, matrix)
@@ -257,7 +257,7 @@ def _define_arrange(shared: Shared, both: Sequence[Compressed], gather: Function
         for block in blocks:
             b.call(shared.free, [block])
         text = shared.constants.text(say.template(say.NO_MEMORY_SORTED))
-        s.give(s.failure(status(Status.NO_MEMORY), text, s.of_argument(first, "name")))
+        s.ret(s.failure(status(Status.NO_MEMORY), text, s.of_argument(first, "name")))
     *copies, order, target = blocks
     data, new_indices, new_indptr = copies
     count = s.slot(i64, number(0))
@@ -269,10 +269,10 @@ def _define_arrange(shared: Shared, both: Sequence[Compressed], gather: Function
         b.call(shared.free, [block])
     for k, copy in zip(leaves, copies, strict=True):
         b.call(shared.free, [s.item(s.of_frame("temporaries"), k, pointer)])
-        s.put(s.of_frame("temporaries"), k, copy)
-        s.put(s.of_frame("data"), k, copy)
+        s.store_at(s.of_frame("temporaries"), k, copy)
+        s.store_at(s.of_frame("data"), k, copy)
     for position in (number(2), s.field(matrix, Matrix, "indices")):
-        s.put(shape, position, count.get())
+        s.store_at(shape, position, count.get())
     return s.done()
 
 
@@ -286,7 +286,7 @@ def _define_give(shared: Shared) -> Function:
     _, k, index, shape = s.arguments
     given, name = s.item(s.of_frame("data"), k, pointer), s.of_argument(k, "name")
     s.fail_when(s.is_null(given), Status.NULL_POINTER, say.NO_POINTER, name)
-    s.put(s.of_frame("data"), k, NULL)
+    s.store_at(s.of_frame("data"), k, NULL)
     nnz, old, yes = s.item(shape, 2), s.field(given, Sparse, "nnz"), constant(i1, 1)
     is_blank = s.is_null(s.field(given, Sparse, "indptr"))
     is_other = s.all(s.builder.not_(is_blank), s.differs(nnz, old))
@@ -303,7 +303,7 @@ def _define_give(shared: Shared) -> Function:
         dtypes = s.field(given, Sparse, field), s.of_argument(leaf, "dtype")
         s.meet_dtype(s.of_argument(leaf, "name"), *dtypes, yes)
     for axis in (0, 1):
-        s.put(declared, axis, s.item(shape, axis))
+        s.store_at(declared, axis, s.item(shape, axis))
     s.put_field(given, Sparse, "nnz", nnz)
     for part, field in _DTYPES:
         s.put_field(given, Sparse, field, s.of_argument(s.builder.add(k, number(part)), "dtype"))
@@ -322,8 +322,8 @@ def _define_give(shared: Shared) -> Function:
         address = s.field(given, Sparse, field)
         is_missing = s.all(s.builder.not_(is_blank), s.is_null(address), s.differs(size, number(0)))
         s.fail_when(is_missing, Status.NULL_POINTER, say.NO_POINTER, s.of_argument(leaf, "name"))
-        s.put(s.of_frame("data"), leaf, address)
-    s.give(needed.get())
+        s.store_at(s.of_frame("data"), leaf, address)
+    s.ret(needed.get())
     return s.function
 
 

@@ -24,7 +24,7 @@ class Symbols:
     uniform: str
 
     @staticmethod
-    def of(prefix: str, function: str) -> Symbols:
+    def for_function(prefix: str, function: str) -> Symbols:
         """The symbols of a function whose name no other interface uses."""
         name = prefix + function
         return Symbols(name, f"{name}_workspace", f"{name}_call")
@@ -32,7 +32,7 @@ class Symbols:
     @staticmethod
     def in_library(manifest: Manifest, function: str) -> Symbols:
         """The symbols of one function of a library, some of whose names an interface may use."""
-        usual = Symbols.of(manifest.prefix, function)
+        usual = Symbols.for_function(manifest.prefix, function)
         return replace(usual, typed=manifest.typed_symbol(function))
 
     @property
@@ -86,7 +86,7 @@ class OwnSymbols:
     weights: str
 
     @staticmethod
-    def of(manifest: Manifest) -> OwnSymbols:
+    def from_manifest(manifest: Manifest) -> OwnSymbols:
         start, name = f"{manifest.prefix}aotensor_", c_suffix(manifest.name)
         kinds = "check_message", "manifest", "set_weights", "weights"
         return OwnSymbols(*(f"{start}{kind}_{name}" for kind in kinds))
@@ -124,7 +124,7 @@ def exported_symbols(manifest: Manifest) -> tuple[str, ...]:
     for spec in manifest.functions:
         symbols = Symbols.in_library(manifest, spec.name)
         names += [*symbols.all, *[symbols.values] * has_values(manifest, spec)]
-    names += [*shared_symbols(manifest), *OwnSymbols.of(manifest).exported(manifest)]
+    names += [*shared_symbols(manifest), *OwnSymbols.from_manifest(manifest).exported(manifest)]
     for name in names:
         if is_of_c_library(name) or is_reserved(name) or _OF_HEADER.fullmatch(name):
             raise GraphValueError(

@@ -49,7 +49,7 @@ class Posix:
     def wake_all(self, c: Code, condition: Value) -> None:
         call_libc(c, "pthread_cond_broadcast", condition)
 
-    def give_way(self, c: Code) -> None:
+    def yield_processor(self, c: Code) -> None:
         call_libc(c, "sched_yield")
 
     def process(self, c: Code) -> Value:
@@ -58,7 +58,7 @@ class Posix:
 
     def before_threads(self, c: Code, worker: Function) -> Value:
         """Block signals, so that new threads do not receive them; return the argument for `after_threads`."""
-        every, old = c.room(i8, _MASK_BYTES), c.room(i8, _MASK_BYTES)
+        every, old = c.alloca(i8, _MASK_BYTES), c.alloca(i8, _MASK_BYTES)
         call_libc(c, "sigfillset", every)
         call_libc(c, "pthread_sigmask", status(self._set_mask), every, old)
         return old
@@ -68,7 +68,7 @@ class Posix:
 
     def start(self, c: Code, slot: Value, worker: Function) -> Value:
         """Start a thread and store its handle in a slot; true on success."""
-        return c.same(call_libc(c, "pthread_create", slot, NULL, worker, NULL), status(0))
+        return c.equal(call_libc(c, "pthread_create", slot, NULL, worker, NULL), status(0))
 
     def join(self, c: Code, thread: Value) -> None:
         call_libc(c, "pthread_join", thread, NULL)
@@ -101,7 +101,7 @@ class Windows:
     def wake_all(self, c: Code, condition: Value) -> None:
         call_libc(c, "WakeAllConditionVariable", condition, result=void)
 
-    def give_way(self, c: Code) -> None:
+    def yield_processor(self, c: Code) -> None:
         call_libc(c, "SwitchToThread")
 
     def process(self, c: Code) -> Value:
@@ -109,7 +109,7 @@ class Windows:
 
     def before_threads(self, c: Code, worker: Function) -> Value:
         """Pin the code of the threads in the process, so that it is not unmapped."""
-        module = c.room(pointer, 1)
+        module = c.alloca(pointer, 1)
         call_libc(c, "GetModuleHandleExW", status(_PINNED), worker, module)
         return module
 

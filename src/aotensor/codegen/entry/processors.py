@@ -36,19 +36,19 @@ def define_limit(constants: Constants) -> Function:
     with c.when(b.not_(c.is_null(given))):
         parse = "_strtoi64" if system is WINDOWS else "strtol"  # since a long has 32 bits there
         wanted = call_libc(c, parse, given, NULL, status(10), result=i64)
-        c.give_when(c.less(number(0), wanted), c.smaller(wanted, most))
+        c.ret_if(c.less(number(0), wanted), c.smaller(wanted, most))
     if system is LINUX:
         found = _linux_processors(constants, c)
     elif system is WINDOWS:
         found = _windows_processors(c)
     else:
         found = call_libc(c, "sysconf", status(_ONLINE), result=i64)
-    c.give(c.larger(c.smaller(found, most), number(1)))
+    c.ret(c.larger(c.smaller(found, most), number(1)))
     return c.function
 
 
 def _windows_processors(c: Code) -> Value:
-    own, all_of_them = c.room(i64, 1), c.room(i64, 1)
+    own, all_of_them = c.alloca(i64, 1), c.alloca(i64, 1)
     c.clear(own, number(1))
     call_libc(c, "GetProcessAffinityMask", number(_THIS_PROCESS), own, all_of_them)
     return c.builder.call(function(c.module, "llvm.ctpop.i64", i64, [i64]), [c.item(own, 0)])
@@ -57,11 +57,11 @@ def _windows_processors(c: Code) -> Value:
 def _linux_processors(constants: Constants, c: Code) -> Value:
     read = _define_read_numbers(constants)
     b, text, words = c.builder, constants.text, _MASK_BYTES // 8
-    mask = c.room(i64, words)
+    mask = c.alloca(i64, words)
     c.clear(mask, number(words))
     failed = call_libc(c, "sched_getaffinity", status(0), number(_MASK_BYTES), mask)
     found = c.slot(i64, number(0))
-    with c.when(c.same(failed, status(0))), c.loop(number(words)) as k:
+    with c.when(c.equal(failed, status(0))), c.loop(number(words)) as k:
         bits = function(constants.module, "llvm.ctpop.i64", i64, [i64])
         found.set(b.add(found.get(), b.call(bits, [c.item(mask, k)])))
     # A container's share of the processors: "quota period" in microseconds, or "max period".
@@ -69,7 +69,7 @@ def _linux_processors(constants: Constants, c: Code) -> Value:
         ("/sys/fs/cgroup/cpu.max", None),
         ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
     ):
-        pair = c.room(i64, 2)
+        pair = c.alloca(i64, 2)
         c.clear(pair, number(2))
         b.call(read, [text(quota), pair, number(2 if period is None else 1)])
         if period is not None:
@@ -86,7 +86,7 @@ def _define_read_numbers(constants: Constants) -> Function:
     c = Code(constants.module, "entry.read_numbers", void, [pointer, pointer, i64], attributes=_ATTRIBUTES)
     path, numbers, count = c.arguments
     b, size = c.builder, 63
-    text = c.room(i8, size + 1)
+    text = c.alloca(i8, size + 1)
     file = call_libc(c, "open", path, status(_O_CLOEXEC))
     with c.when(b.icmp_signed("<", file, status(0))):
         b.ret_void()
@@ -95,9 +95,9 @@ def _define_read_numbers(constants: Constants) -> Function:
     with c.when(c.less(length, number(1))):
         b.ret_void()
     b.store(ir.Constant(i8, 0), c.at(text, length, 1))
-    cursor, end = c.slot(pointer, text), c.room(pointer, 1)
+    cursor, end = c.slot(pointer, text), c.alloca(pointer, 1)
     with c.loop(count) as k:
-        c.put(numbers, k, call_libc(c, "strtol", cursor.get(), end, status(10), result=i64))
+        c.store_at(numbers, k, call_libc(c, "strtol", cursor.get(), end, status(10), result=i64))
         cursor.set(c.item(end, 0, pointer))
     b.ret_void()
     return c.function

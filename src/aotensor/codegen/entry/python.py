@@ -42,7 +42,7 @@ def _define_call(constants: Constants, describe: Function, name: str) -> None:
     results = c.element(arrays, n_inputs, Array)
     c.give_error(c.builder.call(describe, [call, inputs, number(0), n_inputs, arrays, cursor, end]))
     c.give_error(c.builder.call(describe, [call, outputs, n_inputs, n_outputs, results, cursor, end]))
-    c.give(_call_entry(c, call, arrays, results))
+    c.ret(_call_entry(c, call, arrays, results))
 
 
 def _define_extents(constants: Constants, describe: Function, name: str) -> None:
@@ -64,7 +64,7 @@ def _define_extents(constants: Constants, describe: Function, name: str) -> None
         for field, value in fields.items():
             c.put_field(array, Array, field, value)
         shape.set(c.at(shape.get(), rank, 8))
-    c.give(_call_entry(c, call, arrays, results))
+    c.ret(_call_entry(c, call, arrays, results))
 
 
 def _define_bound(constants: Constants, name: str) -> None:
@@ -73,7 +73,7 @@ def _define_bound(constants: Constants, name: str) -> None:
     call = c.arguments[0]
     kind = ir.FunctionType(i32, [pointer, pointer, pointer])
     arguments = [c.field(call, BoundCall, field) for field in ("context", "inputs", "outputs")]
-    c.give(c.call_field(call, BoundCall, "entry", kind, arguments))
+    c.ret(c.call_field(call, BoundCall, "entry", kind, arguments))
 
 
 def _define_method(constants: Constants, name: str) -> None:
@@ -90,15 +90,15 @@ def _define_method(constants: Constants, name: str) -> None:
     code = c.call_field(call, BoundCall, "entry", kind, arguments)
     c.call_field(method, BoundMethod, "restore_thread", ir.FunctionType(void, [pointer]), [thread])
     as_number = ir.FunctionType(pointer, [i64])
-    c.give(c.call_field(method, BoundMethod, "as_number", as_number, [c.builder.sext(code, i64)]))
+    c.ret(c.call_field(method, BoundMethod, "as_number", as_number, [c.builder.sext(code, i64)]))
 
 
 def _room(c: Code, call: Value) -> tuple[Value, Value, Value]:
     """Allocate stack memory: (array descriptors, address of the pointer to the next free stride, end of strides)."""
     count = c.builder.add(c.field(call, PythonCall, "inputs"), c.field(call, PythonCall, "outputs"))
     arrays, room = c.structs(Array, count), c.field(call, PythonCall, "strides")
-    strides, cursor = c.room(i64, room), c.room(pointer, 1)
-    c.put(cursor, 0, strides)
+    strides, cursor = c.alloca(i64, room), c.alloca(pointer, 1)
+    c.store_at(cursor, 0, strides)
     return arrays, cursor, c.at(strides, room, 8)
 
 
@@ -113,12 +113,12 @@ def _define_describe(constants: Constants, view: Function) -> Function:
     call, objects, first, count, arrays, cursor, end = c.arguments
     layout, dtypes = c.field(call, PythonCall, "layout"), c.field(call, PythonCall, "dtypes")
     size = c.builder.load(_inside(c, objects, layout, "tuple_size"), typ=i64)
-    c.give_when(c.differs(size, count), status(Status.NOT_PLAIN))
+    c.ret_if(c.differs(size, count), status(Status.NOT_PLAIN))
     with c.loop(count) as i:
         value = c.item(_inside(c, objects, layout, "tuple_items"), i, pointer)
         dtype = c.builder.sext(c.item(dtypes, c.builder.add(first, i), i32), i64)
         c.give_error(c.builder.call(view, [layout, value, dtype, c.element(arrays, i, Array), cursor, end]))
-    c.give(status(0))
+    c.ret(status(0))
     return c.function
 
 
@@ -132,27 +132,27 @@ def _define_view(constants: Constants) -> Function:
     kind = c.builder.load(_inside(c, value, layout, "object_type"), typ=pointer)
     with c.when(c.differs(kind, c.field(layout, PythonLayout, "array_type"))):
         is_float = c.any(
-            *(c.same(kind, c.field(layout, PythonLayout, name)) for name in ("float_type", "float64_type"))
+            *(c.equal(kind, c.field(layout, PythonLayout, name)) for name in ("float_type", "float64_type"))
         )
-        fits = c.all(is_float, c.same(dtype, number(DTYPE_CODES["float64"])))
-        c.give_when(c.builder.not_(fits), status(Status.NOT_PLAIN))
+        fits = c.all(is_float, c.equal(dtype, number(DTYPE_CODES["float64"])))
+        c.ret_if(c.builder.not_(fits), status(Status.NOT_PLAIN))
         c.put_field(array, Array, "data", _inside(c, value, layout, "float_value"))
         c.put_field(array, Array, "rank", number(0))
-        c.give(status(0))
+        c.ret(status(0))
     expected = c.item(c.field(layout, PythonLayout, "dtypes"), dtype, pointer)
     found = c.builder.load(_inside(c, value, layout, "array_dtype"), typ=pointer)
-    c.give_when(c.differs(found, expected), status(Status.NOT_PLAIN))
+    c.ret_if(c.differs(found, expected), status(Status.NOT_PLAIN))
     for field in ("data", "shape"):
         c.put_field(array, Array, field, c.builder.load(_inside(c, value, layout, f"array_{field}"), typ=pointer))
     rank = c.builder.sext(c.builder.load(_inside(c, value, layout, "array_rank"), typ=i32), i64)
     c.put_field(array, Array, "rank", rank)
     target = c.item(cursor, 0, pointer)
     after = c.at(target, rank, 8)
-    c.give_when(c.below(end, after), status(Status.NOT_PLAIN))
+    c.ret_if(c.below(end, after), status(Status.NOT_PLAIN))
     c.put_field(array, Array, "strides", target)
     _convert_strides(c, constants, value, layout, dtype, rank, target)
-    c.put(cursor, 0, after)
-    c.give(status(0))
+    c.store_at(cursor, 0, after)
+    c.ret(status(0))
     return c.function
 
 
@@ -166,8 +166,8 @@ def _convert_strides(
     with c.loop(rank) as axis:
         stride = c.item(strides, axis)
         step = c.builder.ashr(stride, shift)
-        c.give_when(c.differs(c.builder.shl(step, shift), stride), status(Status.NOT_PLAIN))
-        c.put(target, axis, step)
+        c.ret_if(c.differs(c.builder.shl(step, shift), stride), status(Status.NOT_PLAIN))
+        c.store_at(target, axis, step)
 
 
 def _inside(c: Code, value: Value, layout: Value, name: str) -> Value:

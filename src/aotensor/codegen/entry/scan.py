@@ -57,10 +57,10 @@ def define_scan(module: Module, kind: Type, has_threads: bool) -> Function:
     indptr, indices, major, minor, nnz, context = c.arguments
     b = c.builder
     ends = c.any(c.differs(c.index(indptr, number(0)), number(0)), c.differs(c.index(indptr, major), nnz))
-    c.give_when(ends, number(INVALID))
+    c.ret_if(ends, number(INVALID))
     limit = (1 << 31) - 1 if kind == i32 else (1 << 63) - 1
     blocks = _shares(c, b.add(nnz, major), number(_BLOCK))
-    c.give_when(c.same(blocks, number(0)), number(CANONICAL))
+    c.ret_if(c.equal(blocks, number(0)), number(CANONICAL))
     step = c.larger(_shares(c, blocks, number(_MOST_CHUNKS)), number(_CHUNK_BLOCKS))
     if has_threads:
         several = c.less(step, blocks)
@@ -83,9 +83,9 @@ def define_scan(module: Module, kind: Type, has_threads: bool) -> Function:
                 b.call(declare_parallel(module), [context, scan])
             with one:
                 b.call(chunk, [scan, number(0), number(0)])
-    c.give_when(c.differs(c.field(scan, _Scan, "wrong"), number(0)), number(INVALID))
-    is_canonical = c.same(c.field(scan, _Scan, "found"), number(0))
-    c.give(b.select(is_canonical, number(CANONICAL), number(UNSORTED)))
+    c.ret_if(c.differs(c.field(scan, _Scan, "wrong"), number(0)), number(INVALID))
+    is_canonical = c.equal(c.field(scan, _Scan, "found"), number(0))
+    c.ret(b.select(is_canonical, number(CANONICAL), number(UNSORTED)))
     return c.function
 
 
@@ -96,7 +96,7 @@ def _define_chunk(module: Module, kind: Type, has_threads: bool) -> Function:
     b = c.builder
     step, upper = (c.field(scan, _Scan, name) for name in ("step", "upper"))
     signs, descents = c.slot(kind, constant(kind, 0)), c.slot(i64, number(0))
-    two = c.room(i64, 2)
+    two = c.alloca(i64, 2)
     c.clear(two, number(2))
     with c.loop(c.smaller(b.add(start, step), upper), start) as block:
         _look_at_entries(c, scan, block, signs, descents)

@@ -40,7 +40,7 @@ class Step(Code):
         super().__init__(shared.constants.module, name, i32, [pointer, *arguments])
         self.shared = shared
         self.frame: Value = self.arguments[0]
-        self._values = self.room(i64, 8)
+        self._values = self.alloca(i64, 8)
 
     def of_frame(self, name: str) -> Value:
         return self.field(self.frame, Frame, name)
@@ -60,7 +60,7 @@ class Step(Code):
         """Check a dtype against the signature. may_be_absent: if true, a code of 0 is accepted."""
         differs = self.differs(found, expected)
         if may_be_absent is not None:
-            is_absent = self.all(may_be_absent, self.same(found, number(0)))
+            is_absent = self.all(may_be_absent, self.equal(found, number(0)))
             differs = self.all(differs, self.builder.not_(is_absent))
         names = self.dtype_name(found), self.dtype_name(expected)
         self.fail_when(differs, Status.WRONG_DTYPE, say.WRONG_DTYPE, name, *names)
@@ -74,11 +74,11 @@ class Step(Code):
 
     def is_column_major(self, index: Value) -> Value:
         """Does the kernel expect input or output number `index` in column-major order?"""
-        return self.same(self.field(self.argument(index), Argument, "kind"), number(COLUMNS))
+        return self.equal(self.field(self.argument(index), Argument, "kind"), number(COLUMNS))
 
     def strides_of(self, index: Value, array: Value, shape: Value, rank: Value) -> tuple[Value, Value]:
         """(strides that the kernel expects of an array, strides that it has), in stack memory."""
-        expected, usual = self.room(i64, rank), self.room(i64, rank)
+        expected, usual = self.alloca(i64, rank), self.alloca(i64, rank)
         find = self.shared.arrays.strides
         self.builder.call(find, [shape, rank, expected, self.is_column_major(index)])
         self.builder.call(find, [shape, rank, usual, constant(i1, 0)])
@@ -97,7 +97,7 @@ class Step(Code):
     def fail_when(self, condition: Value, code: Status, text: str, *values: Value) -> None:
         """If the condition holds, write a message and return `code`."""
         with self.when(condition):
-            self.give(self.failure(status(code), self.shared.constants.text(say.template(text)), *values))
+            self.ret(self.failure(status(code), self.shared.constants.text(say.template(text)), *values))
 
     def do(self, step: Function, *arguments: Value) -> None:
         """Call another step; return its status if it failed."""
@@ -111,7 +111,7 @@ class Step(Code):
             self.give_error(self.call_field(table, Table, name, kind, [self.frame, *arguments]))
 
     def done(self) -> Function:
-        self.give(status(0))
+        self.ret(status(0))
         return self.function
 
 
@@ -131,17 +131,17 @@ def define_take_input(shared: Shared) -> Function:
     s.fail_when(s.all(s.is_null(given), s.differs(rank, number(0))), Status.NULL_POINTER, say.NO_POINTER_SHAPE, name)
     with s.loop(rank) as axis:
         extent = s.item(given, axis)
-        s.put(shape, axis, extent)
+        s.store_at(shape, axis, extent)
         s.fail_when(s.less(extent, number(0)), Status.NEGATIVE, say.NEGATIVE, name, axis, extent)
-        _meet_dim(s, spec, axis, extent, holders)
+        _check_dim(s, spec, axis, extent, holders)
     size = s.bytes_of(shape, rank, itemsize)
     s.fail_when(s.less(size, number(0)), Status.TOO_LARGE, say.TOO_LARGE, name)
-    with s.when(s.same(s.field(spec, Argument, "kind"), number(PATTERN))):
-        s.put(s.of_frame("data"), k, NULL)
-        s.give(status(0))
+    with s.when(s.equal(s.field(spec, Argument, "kind"), number(PATTERN))):
+        s.store_at(s.of_frame("data"), k, NULL)
+        s.ret(status(0))
     data = s.field(array, Array, "data")
     s.fail_when(s.all(s.is_null(data), s.differs(size, number(0))), Status.NULL_POINTER, say.NO_POINTER, name)
-    s.put(s.of_frame("data"), k, data)
+    s.store_at(s.of_frame("data"), k, data)
     is_packed = s.builder.call(shared.arrays.is_packed, [array, shape, rank, itemsize, s.is_column_major(k)])
     if not shared.has_heap:
         _refuse_strides(s, k, is_packed, size, name)
@@ -153,7 +153,7 @@ def define_take_input(shared: Shared) -> Function:
     return s.done()
 
 
-def _meet_dim(s: Step, spec: Value, axis: Value, extent: Value, holders: Value) -> None:
+def _check_dim(s: Step, spec: Value, axis: Value, extent: Value, holders: Value) -> None:
     """Check one extent against the constant in the signature, or the dim from its first occurrence."""
     name, wanted = s.field(spec, Argument, "name"), s.item(s.field(spec, Argument, "dims"), axis)
     with s.builder.if_else(s.less(wanted, number(0))) as (named, fixed):
@@ -162,8 +162,8 @@ def _meet_dim(s: Step, spec: Value, axis: Value, extent: Value, holders: Value) 
             dims = s.of_frame("dims")
             known = s.item(dims, dim)
             with s.when(s.less(known, number(0))):
-                s.put(dims, dim, extent)
-                s.put(holders, dim, name)
+                s.store_at(dims, dim, extent)
+                s.store_at(holders, dim, name)
             known, holder = s.item(dims, dim), s.item(holders, dim, pointer)
             dim_name = s.item(s.of_table("dim_names"), dim, pointer)
             values = (name, dim_name, extent, known, holder)
@@ -176,15 +176,15 @@ def _refuse_strides(s: Step, k: Value, is_packed: Value, size: Value, name: Valu
     """Reject an array with another layout: without a heap there is no memory for a copy."""
     with s.when(s.all(s.builder.not_(is_packed), s.differs(size, number(0)))):
         s.fail_when(s.is_column_major(k), Status.NO_MEMORY, say.NO_HEAP_COLUMNS, name)
-        s.give(s.failure(status(Status.NO_MEMORY), s.shared.constants.text(say.template(say.NO_HEAP_COPY)), name))
+        s.ret(s.failure(status(Status.NO_MEMORY), s.shared.constants.text(say.template(say.NO_HEAP_COPY)), name))
 
 
 def _take_temporary(s: Step, k: Value, name: Value, size: Value) -> Value:
     """Allocate a temporary for the elements of input or output k until the call ends."""
     temporary = s.builder.call(s.shared.malloc, [size])
     s.fail_when(s.is_null(temporary), Status.NO_MEMORY, say.NO_MEMORY, name, size)
-    s.put(s.of_frame("temporaries"), k, temporary)
-    s.put(s.of_frame("data"), k, temporary)
+    s.store_at(s.of_frame("temporaries"), k, temporary)
+    s.store_at(s.of_frame("data"), k, temporary)
     return temporary
 
 
@@ -205,21 +205,21 @@ def define_take_output(shared: Shared) -> Function:
     s.fail_when(s.all(s.is_null(given), s.differs(rank, number(0))), Status.NULL_POINTER, say.NO_POINTER_SHAPE, name)
     is_blank = s.is_null(s.field(array, Array, "data"))
     s.meet_dtype(name, s.field(array, Array, "dtype"), s.field(spec, Argument, "dtype"), is_blank)
-    with s.when(s.same(s.field(spec, Argument, "kind"), number(PATTERN))):
-        s.put(s.of_frame("data"), k, NULL)
+    with s.when(s.equal(s.field(spec, Argument, "kind"), number(PATTERN))):
+        s.store_at(s.of_frame("data"), k, NULL)
         with s.when(is_blank):
             with s.loop(rank) as axis:
-                s.put(given, axis, s.item(shape, axis))
-            s.give(status(0))
+                s.store_at(given, axis, s.item(shape, axis))
+            s.ret(status(0))
         s.meet_extents(name, given, shape, rank)
-        s.give(status(0))
+        s.ret(status(0))
     size = s.bytes_of(shape, rank, itemsize)
     s.fail_when(s.less(size, number(0)), Status.TOO_LARGE, say.TOO_LARGE, name)
-    s.put(s.of_frame("data"), k, s.field(array, Array, "data"))
+    s.store_at(s.of_frame("data"), k, s.field(array, Array, "data"))
     with s.when(is_blank):
         has_strides = s.builder.not_(s.is_null(s.field(array, Array, "strides")))
         s.fail_when(has_strides, Status.NULL_POINTER, say.STRIDES_OF_NOTHING, name)
-        s.give(_allocate_output(s, k, index, array, shape, size))
+        s.ret(_allocate_output(s, k, index, array, shape, size))
     s.meet_extents(name, given, shape, rank)
     is_packed = s.builder.call(shared.arrays.is_packed, [array, shape, rank, itemsize, s.is_column_major(k)])
     if not shared.has_heap:
@@ -236,10 +236,10 @@ def _allocate_output(s: Step, k: Value, index: Value, array: Value, shape: Value
     spec = s.argument(k)
     name, given = s.field(spec, Argument, "name"), s.field(array, Array, "shape")
     with s.loop(s.field(spec, Argument, "rank")) as axis:
-        s.put(given, axis, s.item(shape, axis))
+        s.store_at(given, axis, s.item(shape, axis))
     s.put_field(array, Array, "strides", NULL)
     s.put_field(array, Array, "dtype", s.field(spec, Argument, "dtype"))
-    s.give_when(s.same(size, number(0)), status(0))
+    s.ret_if(s.equal(size, number(0)), status(0))
     context = s.of_frame("context")
     with s.when(s.builder.not_(s.is_null(context))):
         allocate = s.field(context, Context, "allocate")
@@ -249,14 +249,14 @@ def _allocate_output(s: Step, k: Value, index: Value, array: Value, shape: Value
             data = s.call_field(context, Context, "allocate", kind, arguments)
             s.fail_when(s.is_null(data), Status.NO_MEMORY, say.NO_MEMORY, name, size)
             s.put_field(array, Array, "data", data)
-            s.put(s.of_frame("data"), k, data)
+            s.store_at(s.of_frame("data"), k, data)
             is_transposed = s.is_column_major(k)  # the caller's memory is row-major
             if s.shared.has_heap:
                 with s.when(is_transposed):
                     _take_temporary(s, k, name, size)
             else:
                 s.fail_when(is_transposed, Status.NO_MEMORY, say.NO_HEAP_COLUMNS, name)
-            s.give(status(0))
+            s.ret(status(0))
     needed = s.shared.constants.text(say.template(say.OUTPUTS_NEEDED))
     return s.failure(status(Status.OUTPUTS_NEEDED), needed, name)
 
@@ -284,7 +284,7 @@ def _refuse_repeats(s: Step, name: Value, array: Value, shape: Value, rank: Valu
 def define_extents(shared: Shared) -> Function:
     """Define entry.extents(frame): compute the extents of the outputs and the bytes of workspace."""
     s = Step(shared, "entry.extents")
-    detail = s.room(i64, 4)
+    detail = s.alloca(i64, 4)
     s.clear(detail, number(4))
     shapes, ranks = s.of_frame("shapes"), s.of_table("output_ranks")
     extents = s.at(shapes, s.of_table("input_ranks"), 8)
@@ -320,7 +320,7 @@ def define_run(shared: Shared) -> Function:
             block.set(s.at(own.get(), _HEAD, 1))
     else:
         s.fail_when(is_short, Status.NO_MEMORY, say.NO_HEAP_WORKSPACE, total)
-    detail = s.room(i64, 4)
+    detail = s.alloca(i64, 4)
     s.clear(detail, number(4))
     kind = ir.FunctionType(i32, [pointer, pointer, pointer, pointer, i64, pointer, pointer])
     start = s.align_up(block.get(), WORKSPACE_ALIGNMENT)
@@ -339,14 +339,14 @@ def define_run(shared: Shared) -> Function:
 
 def _take_workspace(s: Step, total: Value, own: Slot, kept: Slot) -> None:
     """Allocate `total` bytes after a header, or reuse the context's kept workspace if it is large enough."""
-    kept.set(_kept(s, total))
+    kept.set(_kept_address(s, total))
     with s.when(s.builder.not_(s.is_null(kept.get()))):
-        own.set(_taken(s, kept.get(), total))
+        own.set(_remove_kept(s, kept.get(), total))
     with s.when(s.is_null(own.get())):
         memory = s.builder.call(s.shared.malloc, [s.builder.add(total, number(_HEAD))])
         what = s.shared.constants.text("workspace")
         s.fail_when(s.is_null(memory), Status.NO_MEMORY, say.NO_MEMORY, what, total)
-        s.put(memory, 0, total)
+        s.store_at(memory, 0, total)
         own.set(memory)
 
 
@@ -354,7 +354,7 @@ _HEAD: Final = 8
 """Bytes of the header of an allocated workspace, which holds its size."""
 
 
-def _kept(s: Step, size: Value) -> Value:
+def _kept_address(s: Step, size: Value) -> Value:
     """The address at which the context keeps workspaces of a size; NULL if it keeps none."""
     context, kept = s.of_frame("context"), s.slot(pointer, NULL)
     is_large = s.all(s.builder.not_(s.is_null(context)), s.less(number(SMALLEST_KEPT), size))
@@ -363,7 +363,7 @@ def _kept(s: Step, size: Value) -> Value:
     return kept.get()
 
 
-def _taken(s: Step, kept: Value, size: Value) -> Value:
+def _remove_kept(s: Step, kept: Value, size: Value) -> Value:
     """Remove the kept workspace from the context, so that no other call uses it; NULL if there is none."""
     found = s.slot(pointer, s.exchange_field(kept, Kept, "block", NULL))
     with s.when(s.builder.not_(s.is_null(found.get()))), s.when(s.less(s.item(found.get(), 0), size)):
@@ -392,8 +392,8 @@ def _need_functions(s: Step) -> None:
 def _give_check(s: Step, check: Value, detail: Value) -> None:
     """Return the status of check number `check`, unless the number is 0."""
     with s.when(s.differs(check, status(0))):
-        s.fail_when(s.same(check, status(NO_MEMORY)), Status.NO_MEMORY, say.NO_MEMORY_INSIDE)
+        s.fail_when(s.equal(check, status(NO_MEMORY)), Status.NO_MEMORY, say.NO_MEMORY_INSIDE)
         index = s.builder.sub(s.builder.sext(check, i64), number(1))
         code = s.builder.trunc(s.item(s.of_table("codes"), index), i32)
         text = s.item(s.of_table("checks"), index, pointer)
-        s.give(s.builder.call(s.shared.fail, [s.of_frame("context"), code, text, detail]))
+        s.ret(s.builder.call(s.shared.fail, [s.of_frame("context"), code, text, detail]))

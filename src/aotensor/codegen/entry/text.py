@@ -97,26 +97,26 @@ def define_fail(constants: Constants) -> Function:
     attributes = ("optsize", "cold", "noinline")
     c = Code(constants.module, "entry.fail", i32, [pointer, i32, pointer, pointer], attributes=attributes)
     context, result, text, values = c.arguments
-    c.give_when(c.is_null(context), result)
+    c.ret_if(c.is_null(context), result)
     buffer, size = c.field(context, Context, "message"), c.field(context, Context, "message_size")
-    c.give_when(c.any(c.is_null(buffer), c.less(size, number(1))), result)
+    c.ret_if(c.any(c.is_null(buffer), c.less(size, number(1))), result)
     _fill_in(c, constants, buffer, c.builder.sub(size, number(1)), text, values)
-    c.give(result)
+    c.ret(result)
     return c.function
 
 
 def _fill_in(c: Code, constants: Constants, buffer: Value, room: Value, text: Value, values: Value) -> None:
-    """Copy `text` to `buffer`, with its placeholders replaced: at most `room` characters, and a NUL."""
+    """Copy `text` to `buffer`, with its placeholders replaced: at most `alloca` characters, and a NUL."""
     b = c.builder
     copy = _define_append(constants)
-    write, digits = _define_digits(constants), c.room(i8, _DIGITS)
+    write, digits = _define_digits(constants), c.alloca(i8, _DIGITS)
     source, used = c.slot(pointer, text), c.slot(i64, number(0))
     head, body, done = (b.append_basic_block(name) for name in ("next", "character", "done"))
     b.branch(head)
     b.position_at_end(head)
     character = b.load(source.get(), typ=i8)
     source.set(b.gep(source.get(), [number(1)], source_etype=i8))
-    b.cbranch(c.same(character, constant(i8, 0)), done, body)
+    b.cbranch(c.equal(character, constant(i8, 0)), done, body)
     b.position_at_end(body)
     code = b.zext(character, i64)
     is_text = c.all(c.less(number(16), code), c.less(code, number(25)))
@@ -153,7 +153,7 @@ def _define_append(constants: Constants) -> Function:
     used.add(1)
     b.branch(head)
     b.position_at_end(done)
-    c.give(used.get())
+    c.ret(used.get())
     return c.function
 
 
@@ -185,7 +185,7 @@ def _define_digits(constants: Constants) -> Function:
         goes_on.set(rest.get())
     with c.when(is_negative):
         write(constant(i8, ord("-")))
-    c.give(cursor.get())
+    c.ret(cursor.get())
     return c.function
 
 
@@ -203,10 +203,10 @@ def define_status_message(constants: Constants, name: str, check_message: Functi
     texts = [STATUS_TEXTS[Status(k)] for k in range(len(STATUS_TEXTS))]
     table = constants.pointers([constants.text(text) for text in texts])
     own = c.builder.call(check_message, [c.arguments[0]])
-    c.give_when(c.builder.not_(c.is_null(own)), own)
+    c.ret_if(c.builder.not_(c.is_null(own)), own)
     with c.when(c.below(code, number(len(texts)))):
-        c.give(c.item(table, code, pointer))
-    c.give(constants.text("unknown status"))
+        c.ret(c.item(table, code, pointer))
+    c.ret(constants.text("unknown status"))
 
 
 def define_check_message(
@@ -221,13 +221,13 @@ def define_check_message(
     code = c.builder.sext(c.arguments[0], i64)
     codes = constants.numbers(list(checks))
     texts = constants.pointers([constants.text(text) for text in checks.values()])
-    with c.loop(number(len(checks))) as k, c.when(c.same(c.item(codes, k), code)):
-        c.give(c.item(texts, k, pointer))
+    with c.loop(number(len(checks))) as k, c.when(c.equal(c.item(codes, k), code)):
+        c.ret(c.item(texts, k, pointer))
     if missing:
         with c.when(c.is_null(c.builder.load_atomic(declare_base(constants.module), "acquire", 8, typ=pointer))):
             for status, text in missing.items():
-                c.give_when(c.same(code, number(status)), constants.text(text))
-    c.give(NULL)
+                c.ret_if(c.equal(code, number(status)), constants.text(text))
+    c.ret(NULL)
     exported = Code(constants.module, name, pointer, [i32], exported=True)
-    exported.give(exported.builder.call(c.function, exported.arguments))
+    exported.ret(exported.builder.call(c.function, exported.arguments))
     return c.function

@@ -142,7 +142,7 @@ class _Threads:
         with c.when(c.below(lane, c.field(job, Job, "lanes"))):
             bit = b.shl(number(1), lane)
             before = b.atomic_rmw("or", c.field_address(job, Job, "started"), bit, "acq_rel")
-            with c.when(c.same(b.and_(before, bit), number(0))):
+            with c.when(c.equal(b.and_(before, bit), number(0))):
                 step, upper, count = c.field(job, Job, "step"), c.field(job, Job, "upper"), c.slot(i64, number(0))
                 start = c.slot(i64, number(0))
 
@@ -184,7 +184,7 @@ class _Threads:
         with c.loop(count) as k:  # the chunks that the caller has left
             b.call(lane, [job, k])
         with c.loop_while(lambda: c.differs(_done(c, job), chunks)):  # and those that still run on other threads
-            self.system.give_way(c)
+            self.system.yield_processor(c)
         b.ret_void()
 
     # --- the pool ----------------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ class _Threads:
             b.call(lane, [job, number(0)])
             b.ret_void()
 
-        with c.when(c.same(b.call(ready, []), status(0))):
+        with c.when(c.equal(b.call(ready, []), status(0))):
             alone()
         limit = b.select(c.less(number(0), limit), limit, self._get(c, "limit"))
         count = c.smaller(c.field(job, Job, "lanes"), limit)
@@ -217,7 +217,7 @@ class _Threads:
             self._set(c, "taken", number(0))
             b.atomic_rmw("add", self._address(c, "generation"), number(1), "release")
             self._unlock(c)
-            with b.if_else(c.same(others, number(1))) as (one, several):
+            with b.if_else(c.equal(others, number(1))) as (one, several):
                 with one:
                     self.system.wake_one(c, self._address(c, "wake"))
                 with several:
@@ -252,7 +252,7 @@ class _Threads:
         def goes_on() -> Value:
             with c.loop_while(has_nothing):
                 self._wait(c, "wake")
-            return c.same(self._get(c, "stop"), number(0))
+            return c.equal(self._get(c, "stop"), number(0))
 
         with c.loop_while(goes_on):
             seen.set(self._generation(c))
@@ -266,17 +266,17 @@ class _Threads:
                 self._lock(c)
                 left = b.sub(self._get(c, "active"), number(1))
                 self._set(c, "active", left)
-                with c.when(c.same(left, number(0))):
+                with c.when(c.equal(left, number(0))):
                     self.system.wake_one(c, self._address(c, "idle"))
                 self._unlock(c)  # the next job often follows immediately
                 looks = c.slot(i64, number(_SPINS))
                 with c.loop_while(
-                    lambda: c.all(c.same(self._generation(c), seen.get()), c.differs(looks.get(), number(0)))
+                    lambda: c.all(c.equal(self._generation(c), seen.get()), c.differs(looks.get(), number(0)))
                 ):
                     looks.add(-1)
                 self._lock(c)
         self._unlock(c)
-        c.give(NULL)
+        c.ret(NULL)
         return c.function
 
     def _generation(self, c: Code) -> Value:
@@ -302,7 +302,7 @@ class _Threads:
                     with badly:
                         missing.set(number(0))  # a system limit on threads: continue with fewer
             self.system.after_threads(c, old)
-        c.give(c.smaller(self._get(c, "count"), wanted))
+        c.ret(c.smaller(self._get(c, "count"), wanted))
         return c.function
 
     def _define_ready(self, limit: Function) -> Function:
@@ -311,22 +311,22 @@ class _Threads:
         b, owner = c.builder, self._address(c, "owner")
         process = self.system.process(c)
         found = b.load_atomic(owner, "acquire", 8, typ=i64)
-        c.give_when(c.same(found, process), status(1))
+        c.ret_if(c.equal(found, process), status(1))
         own = b.sub(number(0), process)
-        c.give_when(c.same(found, own), status(0))
+        c.ret_if(c.equal(found, own), status(0))
         won = b.extract_value(b.cmpxchg(owner, found, own, "acq_rel", "acquire"), 1)
-        c.give_when(b.not_(won), status(0))
+        c.ret_if(b.not_(won), status(0))
         for name in ("busy", "count", "wanted", "taken", "active", "generation", "stop"):
             self._set(c, name, number(0))
         self._set(c, "job", NULL)
         objects = [self._address(c, name) for name in ("mutex", "wake", "idle")]
         for place in objects:
             with c.loop(number(_OBJECT)) as k:  # the copy of the parent's mutex may be locked
-                c.put(place, k, number(0))
+                c.store_at(place, k, number(0))
         self.system.prepare(c, *objects)
         self._set(c, "limit", b.call(limit, []))
         b.atomic_rmw("xchg", owner, process, "release")
-        c.give(status(1))
+        c.ret(status(1))
         return c.function
 
     def _define_end(self) -> None:
@@ -334,7 +334,7 @@ class _Threads:
         c = self._code("entry.end_pool", void, [])
         b, owner = c.builder, self._address(c, "owner")
         process = self.system.process(c)
-        with c.when(c.same(b.load_atomic(owner, "acquire", 8, typ=i64), process)):
+        with c.when(c.equal(b.load_atomic(owner, "acquire", 8, typ=i64), process)):
             self._lock(c)
             self._set(c, "stop", number(1))
             b.atomic_rmw("add", self._address(c, "generation"), number(1), "release")

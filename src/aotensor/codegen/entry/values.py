@@ -32,9 +32,9 @@ def define_values(module: Module, symbol: str, typed: Value, spec: FunctionSpec)
     known = constant_outputs(spec)
     sizes = [_index_bytes(spec, value) for value in known]
     is_small = sum(sizes) <= _ON_STACK
-    memory = c.room(i8, sum(sizes)) if is_small else c.builder.call(sized(module, "malloc"), [number(sum(sizes))])
+    memory = c.alloca(i8, sum(sizes)) if is_small else c.builder.call(sized(module, "malloc"), [number(sum(sizes))])
     if not is_small:
-        c.give_when(c.is_null(memory), status(Status.NO_MEMORY))
+        c.ret_if(c.is_null(memory), status(Status.NO_MEMORY))
     first = len(spec.typed_dims) + len(spec.arguments)
     place = 0
     for value, size in zip(known, sizes, strict=True):
@@ -44,7 +44,7 @@ def define_values(module: Module, symbol: str, typed: Value, spec: FunctionSpec)
     found = c.builder.call(typed, [*[context] * spec.takes_context, *arguments])
     if not is_small:
         c.builder.call(function(module, "free", void, [pointer]), [memory])
-    c.give(found)
+    c.ret(found)
 
 
 def _extents(spec: FunctionSpec, value: SparseValue) -> Sequence[int]:

@@ -102,7 +102,7 @@ def _documentation(spec: FunctionSpec) -> list[str]:
 def _signatures(spec: FunctionSpec) -> list[str]:
     """The TypeScript signatures of a function, with positional and with named arguments."""
     names = [_name(x.name) for x in spec.arguments]
-    kinds = [_taken(x) for x in spec.arguments]
+    kinds = [_input_type(x) for x in spec.arguments]
     result = _result(spec)
     positions = ", ".join(f"{name}: {kind}" for name, kind in zip(names, kinds, strict=True))
     found = [f"  {spec.name}({positions}): {result};"]
@@ -112,7 +112,7 @@ def _signatures(spec: FunctionSpec) -> list[str]:
     return found
 
 
-def _taken(value: ArgumentSpec | SparseValue) -> str:
+def _input_type(value: ArgumentSpec | SparseValue) -> str:
     array = _ARRAYS[value.dtype]
     if isinstance(value, SparseValue):
         return f"Sparse<{array}, {_ARRAYS[value.index_dtype]}>"

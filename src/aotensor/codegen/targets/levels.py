@@ -109,7 +109,7 @@ def choose_among_levels(lowest: LevelCode, others: Sequence[LevelCode]) -> None:
         c.function.linkage, function.linkage = "hidden", "internal"
         level = c.builder.call(find, [])
         for number, choice in enumerate(choices, 1):
-            with c.when(c.same(level, status(1 + number))):
+            with c.when(c.equal(level, status(1 + number))):
                 _give_call(c, choice)
         _give_call(c, function)
 
@@ -119,7 +119,7 @@ def _give_call(c: Code, callee: Function) -> None:
     if isinstance(callee.function_type.return_type, ir.VoidType):
         c.builder.ret_void()
     else:
-        c.give(result)
+        c.ret(result)
 
 
 def _is_visible(function: Function) -> bool:
@@ -143,10 +143,10 @@ def _define_level(module: Module, others: Sequence[str]) -> Function:
     look = _define_look(module, others)
     c = Code(module, "entry.level", i32, [], attributes=("alwaysinline",))
     known = c.builder.load_atomic(word, "monotonic", 4, typ=i32)
-    c.give_when(c.differs(known, status(0)), known)
+    c.ret_if(c.differs(known, status(0)), known)
     fresh = c.builder.call(look, [])
     c.builder.atomic_rmw("xchg", word, fresh, "monotonic")
-    c.give(fresh)
+    c.ret(fresh)
     return c.function
 
 
@@ -159,7 +159,7 @@ def _define_look(module: Module, others: Sequence[str]) -> Function:
         b.icmp_unsigned(">=", _cpuid(c, 0)[0], status(7)),
         b.icmp_unsigned(">=", _cpuid(c, _EXTENDED_FIRST)[0], status(_EXTENDED_FIRST + 1)),
     )
-    c.give_when(b.not_(enough), status(1))
+    c.ret_if(b.not_(enough), status(1))
     leaves = {leaf: _cpuid(c, leaf) for leaf in sorted({leaf for bits in _NEEDED.values() for leaf, _ in bits})}
     saves = c.slot(i32, status(0))
     with c.when(c.differs(b.and_(leaves[1][2], status(_OSXSAVE)), status(0))):
@@ -168,7 +168,7 @@ def _define_look(module: Module, others: Sequence[str]) -> Function:
     for number, level in enumerate(others, 2):
         has_it = _has(c, level, leaves, saves.get())
         result = b.select(has_it, status(number), result)
-    c.give(result)
+    c.ret(result)
     return c.function
 
 
@@ -183,10 +183,10 @@ def _has(c: Code, level: str, leaves: dict[int, list[Value]], saves: Value) -> V
         for place, bits in _NEEDED.get(name, {}).items():
             masks[place] = masks.get(place, 0) | sum(1 << bit for bit in bits)
     for (leaf, register), mask in masks.items():
-        conditions.append(c.same(c.builder.and_(leaves[leaf][register], status(mask)), status(mask)))
+        conditions.append(c.equal(c.builder.and_(leaves[leaf][register], status(mask)), status(mask)))
     if level in _SAVED:
         mask = _SAVED[level]
-        conditions.append(c.same(c.builder.and_(saves, status(mask)), status(mask)))
+        conditions.append(c.equal(c.builder.and_(saves, status(mask)), status(mask)))
     return c.all(*conditions)
 
 

@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
-from aotensor.codegen.targets.linkage_elsewhere import of_macho, of_pe, of_wasm
+from aotensor.codegen.targets.linkage_formats import read_macho, read_pe, read_wasm
 from aotensor_runtime.elf import ElfFile
 from aotensor_runtime.errors import DamagedLibrary
 from aotensor_runtime.formats.image import Image
@@ -45,13 +45,13 @@ def read_linkage(image: Image) -> Linkage:
     try:
         match image:
             case PeFile():
-                found = of_pe(image)
+                found = read_pe(image)
             case MachFile():
-                found = of_macho(image)
+                found = read_macho(image)
             case WasmFile():
-                found = of_wasm(image)
+                found = read_wasm(image)
             case ElfFile():
-                return _of_elf(image)
+                return _read_elf(image)
             case _:
                 raise TypeError(type(image))
     except (struct.error, IndexError) as error:
@@ -60,7 +60,7 @@ def read_linkage(image: Image) -> Linkage:
     return Linkage(tuple(needed), tuple(sorted(set(exported))), tuple(sorted(set(taken))))
 
 
-def _of_elf(elf: ElfFile) -> Linkage:
+def _read_elf(elf: ElfFile) -> Linkage:
     texts = elf.section(".dynstr") or b""
     table, dynamic = elf.section(".dynsym") or b"", elf.section(".dynamic") or b""
     if max(len(table) // _SYMBOL.size, len(dynamic) // _ENTRY.size) > _MAX_SYMBOLS:

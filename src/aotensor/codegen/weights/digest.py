@@ -74,7 +74,7 @@ def _block(c: Code, state: Value, block: Value) -> None:
         majority = b.or_(b.and_(a, second), b.and_(third, b.or_(a, second)))
         x = [b.add(first, b.add(large0, majority)), a, second, third, b.add(d, first), e, f, g]
     for k, (before, after) in enumerate(zip(old, x, strict=True)):
-        c.put(state, k, b.add(before, after))
+        c.store_at(state, k, b.add(before, after))
 
 
 _FOUR: Final = vector(i32, 4)

@@ -15,7 +15,7 @@ from aotensor.codegen.entry.names import OwnSymbols, maps_files
 from aotensor.codegen.entry.tables import HIDDEN, Constants
 from aotensor.codegen.llvm import Bytes, ir, pointer
 from aotensor.codegen.targets.systems import LINUX, system_of
-from aotensor.codegen.weights import given, kernels, mapping, path_linux, path_macos
+from aotensor.codegen.weights import kernels, mapping, path_linux, path_macos, presence_check
 from aotensor.codegen.weights.digest import INITIAL
 from aotensor.codegen.weights.state import READY, declare_base
 from aotensor_runtime.manifest import Manifest
@@ -31,7 +31,7 @@ def add_weights(constants: Constants, manifest: Manifest, start: int) -> None:
     assert spec is not None
     base = declare_base(module)
     base.initializer, base.linkage = ir.Constant(pointer, None), HIDDEN
-    own, is_mapped = OwnSymbols.of(manifest), maps_files(manifest.target)
+    own, is_mapped = OwnSymbols.from_manifest(manifest), maps_files(manifest.target)
     is_linux = system_of(manifest.target) is LINUX
     flags = _ON_LINUX if is_linux else _ON_MACOS
     digest = bytes.fromhex(spec.sha256)
@@ -50,6 +50,10 @@ def add_weights(constants: Constants, manifest: Manifest, start: int) -> None:
     ]
     exported = {"set_weights": own.set_weights, "ready": READY}
     exported |= {"weights": own.weights} if is_mapped else {}
-    sources = [messages, kernels, *([mapping, path_linux if is_linux else path_macos] if is_mapped else [given])]
+    sources = [
+        messages,
+        kernels,
+        *([mapping, path_linux if is_linux else path_macos] if is_mapped else [presence_check]),
+    ]
     add_kernels(constants, sources, exported, words, left_out=_LEFT_OUT, prefix="weights.")
     module.globals[READY].linkage = "internal"

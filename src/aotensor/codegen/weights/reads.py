@@ -50,7 +50,7 @@ def scope_of_reads(module: Module) -> dict[str, Node]:
     return {"alias.scope": llvm.node(module, [_scope(module)])}
 
 
-def apart_from_weights(module: Module, scope: Mapping[str, Node]) -> dict[str, Node]:
+def no_weights_metadata(module: Module, scope: Mapping[str, Node]) -> dict[str, Node]:
     """Metadata of other accesses: those of `scope`, and that they touch no weights."""
     others: list[Any] = list(scope["noalias"].operands) if "noalias" in scope else []
     return {**scope, "noalias": llvm.node(module, [*others, _scope(module)])}

@@ -23,7 +23,7 @@ def declare_base(module: Module) -> Value:
 
 def missing_weights(manifest: Manifest) -> dict[int, str]:
     """The texts of the statuses for missing and for wrong weights; empty for a library without a file of weights."""
-    spec, own = manifest.weights, OwnSymbols.of(manifest)
+    spec, own = manifest.weights, OwnSymbols.from_manifest(manifest)
     if spec is None:
         return {}
     missing, where = "are not in memory", f"call {own.set_weights} first"

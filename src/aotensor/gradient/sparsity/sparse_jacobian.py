@@ -55,7 +55,7 @@ def sparse_jacobian(expression: Variable, x: Variable, stop: Sequence[Variable],
     is_widened = dtypes.is_complex(expression.dtype) and not dtypes.is_complex(x.dtype)
     is_shorter = is_widened or by_column.max(initial=-1) < BACKWARD * (by_row.max(initial=-1) + 1)
     if not stop and is_shorter and is_dual([expression], [x]):
-        swept = _pushed(expression, x, by_column)
+        swept = _compressed_columns(expression, x, by_column)
         if swept is not None:
             rows, columns = _coordinates(found)
             return _matrix(swept, by_column[columns] * found.shape[0] + rows, found)
@@ -65,7 +65,7 @@ def sparse_jacobian(expression: Variable, x: Variable, stop: Sequence[Variable],
             "a sparse Jacobian of complex values by real ones needs a forward rule", lines=lines, hint=hint
         )
     rows, columns = _coordinates(found)
-    pulled = _pulled(expression, x, by_row, stop, policy)
+    pulled = _compressed_rows(expression, x, by_row, stop, policy)
     return _matrix(pulled, by_row[rows] * found.shape[1] + columns, found)
 
 
@@ -80,7 +80,7 @@ def sparse_hessian(derivative: Variable, x: Variable, pattern: Any, is_lower: bo
     lower = scipy_sparse().tril(found, format="csr") if is_lower else found
     kept = np.greater_equal(*_coordinates(found)) if is_lower else slice(None)
     colors = color_stars(found)
-    swept = _pushed(derivative, x, colors)
+    swept = _compressed_columns(derivative, x, colors)
     if swept is None:
         whole = sparse_jacobian(derivative, x, (), "ignore", found)
         return _matrix(csm_data(whole), np.arange(found.nnz)[kept], lower) if is_lower else whole
@@ -110,15 +110,17 @@ def _seeds(colors: Array, like: Variable, dtype: str) -> Variable:
     return Constant(ones.reshape([count, *(int(n or 0) for n in like.static_shape)]))
 
 
-def _pushed(expression: Variable, x: Variable, colors: Array) -> Variable | None:
+def _compressed_columns(expression: Variable, x: Variable, colors: Array) -> Variable | None:
     """The vector of the elements of J·S, colour by colour, by a forward sweep; None if x has no effect."""
     dtype = float_of(x)
     slot = Variable(TensorType(dtype, x.tensor_type.shape))
     (tangent,) = push([expression], [x], [slot])
-    return _swept(tangent, slot, _seeds(colors, x, dtype)) if has_value(tangent) else None
+    return _sweep_slot(tangent, slot, _seeds(colors, x, dtype)) if has_value(tangent) else None
 
 
-def _pulled(expression: Variable, x: Variable, colors: Array, stop: Sequence[Variable], policy: str) -> Variable:
+def _compressed_rows(
+    expression: Variable, x: Variable, colors: Array, stop: Sequence[Variable], policy: str
+) -> Variable:
     """The vector of the elements of Sᵀ·J, colour by colour, by a backward sweep."""
     dtype = float_of(expression)
     if None in expression.static_shape:
@@ -128,16 +130,16 @@ def _pulled(expression: Variable, x: Variable, colors: Array, stop: Sequence[Var
         )
     slot = Variable(TensorType(dtype, expression.tensor_type.shape))
     (term,) = pullback(expression, [x], slot, stop, policy)
-    return _swept(term, slot, _seeds(colors, expression, dtype))
+    return _sweep_slot(term, slot, _seeds(colors, expression, dtype))
 
 
-def _swept(term: Variable, slot: Variable, seeds: Variable) -> Variable:
+def _sweep_slot(term: Variable, slot: Variable, seeds: Variable) -> Variable:
     (found,) = batch([term], {slot: seeds})
-    whole = _folded(found if found.ndim > term.ndim else repeated(found, seeds), seeds)
+    whole = _fold_constants(found if found.ndim > term.ndim else repeated(found, seeds), seeds)
     return Constant(whole.data.reshape(-1)) if isinstance(whole, Constant) else reshape(whole, (-1,))
 
 
-def _folded(x: Variable, seeds: Variable) -> Variable:
+def _fold_constants(x: Variable, seeds: Variable) -> Variable:
     """x, with subgraphs of seeds and other constants folded to constants if these are not too large."""
     fixed, others, used = {seeds}, set[Variable](), dict[Variable, None]()
     for node in toposort([x]):

@@ -36,7 +36,7 @@ from aotensor.ops.reduce.recurrence import Shift
 from aotensor.ops.shape.axes import DimShuffle
 from aotensor.ops.shape.broadcast import SpecifyShape
 from aotensor.ops.shape.extent_checks import ExtentCheck
-from aotensor.ops.shape.inference import Given, Inference
+from aotensor.ops.shape.inference import Inference, LeafFacts
 from aotensor.ops.shape.join import Join, Split
 from aotensor.ops.shape.reshape import Reshape
 from aotensor.sparse.checks import CheckedStructure
@@ -82,9 +82,9 @@ class _Structure:
         found.sort_indices()
         return found
 
-    def _leaves(self) -> dict[Variable, Given]:
+    def _leaves(self) -> dict[Variable, LeafFacts]:
         """Extents of x and of all leaves that are not constants; x counts as unknown even if it is a constant."""
-        found: dict[Variable, Given] = {}
+        found: dict[Variable, LeafFacts] = {}
         for leaf in {**dict.fromkeys(leaves([self.expression], stop=[self.x])), self.x: None}:
             if isinstance(leaf, Constant) and leaf is not self.x:
                 continue
@@ -97,12 +97,12 @@ class _Structure:
                 )
             if None in shape:
                 raise _needs_extents(leaf)
-            found[leaf] = Given(shape)
+            found[leaf] = LeafFacts(shape)
         return found
 
     def _shape(self, v: Variable) -> tuple[int, ...]:
         """The extents of a value.   Raises: GraphValueError if they depend on unknown values"""
-        shape = self.values.of(v)
+        shape = self.values.extents_of(v)
         if None in shape:
             raise _needs_extents(v)
         return tuple(n for n in shape if n is not None)
@@ -119,12 +119,14 @@ class _Structure:
             return {}
         live = [y for y in node.outputs if dtypes.is_inexact(y.dtype)]
         if isinstance(op, Elementwise | ViewOp | Part) or op == FromParts():
-            return {y: self._union([self._rows(v, self._aligned(v, y)) for v in self._inputs(node)]) for y in live}
-        if isinstance(op, _COPIES) and self._is_steered_by_constants(node):
+            return {
+                y: self._union([self._rows(v, self._broadcast_numbers(v, y)) for v in self._inputs(node)]) for y in live
+            }
+        if isinstance(op, _COPIES) and self._has_constant_indices(node):
             return self._copied(node, live)
         if isinstance(op, SegmentSum | SumAt) and self.values.knows(node.inputs[1]):
             return {live[0]: self._summed_at(node)}
-        if isinstance(op, IncSubtensor | IncAdvancedSubtensor) and self._is_steered_by_constants(node, 2):
+        if isinstance(op, IncSubtensor | IncAdvancedSubtensor) and self._has_constant_indices(node, 2):
             return {live[0]: self._increased(node)}
         if isinstance(op, Contract):
             return {y: self._contracted(node, op) for y in live}
@@ -135,13 +137,13 @@ class _Structure:
     def _inputs(self, node: Apply) -> list[Variable]:
         return [v for v in node.inputs if v in self.depends]
 
-    def _is_steered_by_constants(self, node: Apply, first: int = 1) -> bool:
+    def _has_constant_indices(self, node: Apply, first: int = 1) -> bool:
         """Are the values of all integer operands (extents, positions) known?"""
         return all(self.values.knows(v) or dtypes.is_inexact(v.dtype) for v in node.inputs)
 
     # --- rules ---------------------------------------------------------------------------------------------------
 
-    def _aligned(self, v: Variable, y: Variable) -> Array:
+    def _broadcast_numbers(self, v: Variable, y: Variable) -> Array:
         """For each element of y, the C-order number of the element of v that broadcasting reads for it."""
         return np.broadcast_to(_numbered(self._shape(v)), self._shape(y)).ravel()
 
@@ -161,7 +163,7 @@ class _Structure:
         outputs = found if isinstance(found, tuple | list) else (found,)
         rows = self.sparse.vstack([self.depends[v] for v in sources], format="csr")
         named = dict(zip(node.outputs, outputs, strict=True))
-        return {y: _take(rows, np.asarray(named[y]).astype(np.int64).ravel() - 1) for y in live}
+        return {y: _select_rows(rows, np.asarray(named[y]).astype(np.int64).ravel() - 1) for y in live}
 
     def _summed_at(self, node: Apply) -> Any:
         v, nondifferentiable, _ = node.inputs
@@ -171,7 +173,7 @@ class _Structure:
         shape = self._shape(node.outputs[0])
         behind = math.prod(shape[1:])
         target = (positions[:count, None] * behind + np.arange(behind)).ravel()
-        return self._gathered(target, self.depends[v], math.prod(shape))
+        return self._union_by_target(target, self.depends[v], math.prod(shape))
 
     def _increased(self, node: Apply) -> Any:
         """Dependence of x with y assigned or added at a window."""
@@ -188,7 +190,7 @@ class _Structure:
             parts.append(self._rows(x, kept))
         if y in self.depends:
             rows = self._rows(y, np.broadcast_to(_numbered(self._shape(y)), window.shape).ravel())
-            parts.append(self._gathered(window.ravel(), rows, numbers.size))
+            parts.append(self._union_by_target(window.ravel(), rows, numbers.size))
         return self._union(parts)
 
     def _contracted(self, node: Apply, op: Contract) -> Any:
@@ -211,7 +213,9 @@ class _Structure:
                 _number([index[letter][used] for letter in some], [sizes[letter] for letter in some], int(used.sum()))
                 for some in (out, own)
             )
-            parts.append(self._gathered(target, self._rows(v, source), math.prod(sizes[letter] for letter in out)))
+            parts.append(
+                self._union_by_target(target, self._rows(v, source), math.prod(sizes[letter] for letter in out))
+            )
         return self._union(parts)
 
     def _along_axes(self, node: Apply, y: Variable) -> Any:
@@ -226,21 +230,21 @@ class _Structure:
         if found not in (shape, tuple(n for axis, n in enumerate(shape) if axis not in axes)):
             return self._all_of(node, y)
         line_of_output = np.broadcast_to(lines, shape).ravel() if found == shape else lines.ravel()
-        parts = [self._gathered(line_of_input, self.depends[v], lines.size) for v in self._inputs(node)]
-        return _take(self._union(parts), line_of_output)
+        parts = [self._union_by_target(line_of_input, self.depends[v], lines.size) for v in self._inputs(node)]
+        return _select_rows(self._union(parts), line_of_output)
 
     def _all_of(self, node: Apply, y: Variable) -> Any:
         """Dependence of y if every element depends on all elements of all inputs."""
-        every = self._union([self._gathered(np.zeros(math.prod(self._shape(v)), np.int64), self.depends[v], 1)
+        every = self._union([self._union_by_target(np.zeros(math.prod(self._shape(v)), np.int64), self.depends[v], 1)
                              for v in self._inputs(node)])  # fmt: skip
-        return _take(every, np.zeros(math.prod(self._shape(y)), np.int64))
+        return _select_rows(every, np.zeros(math.prod(self._shape(y)), np.int64))
 
     # --- rows ----------------------------------------------------------------------------------------------------
 
     def _rows(self, v: Variable, numbers: Array) -> Any:
-        return _take(self.depends[v], numbers)
+        return _select_rows(self.depends[v], numbers)
 
-    def _gathered(self, target: Array, rows: Any, count: int) -> Any:
+    def _union_by_target(self, target: Array, rows: Any, count: int) -> Any:
         """(count, …): row k is the union of the rows with target k."""
         ones = np.ones(len(target), bool)
         shape = (count, len(target))
@@ -266,7 +270,7 @@ def _numbered(shape: Sequence[int], first: int = 0) -> Array:
     return np.arange(first, first + math.prod(shape), dtype=np.int64).reshape(shape)
 
 
-def _take(rows: Any, numbers: Array) -> Any:
+def _select_rows(rows: Any, numbers: Array) -> Any:
     """Select rows of a matrix by number; −1 selects an empty row."""
     if len(numbers) and numbers.min() < 0:
         sparse = scipy_sparse()

@@ -122,7 +122,7 @@ def _operands_and_options(
 
 def _called(name: str, chosen: Callable[..., Any], operands: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """Call the counterpart of a NumPy function.   Raises: GraphTypeError naming options that the counterpart lacks."""
-    function = _of_sparse(_name_of(chosen), operands) or chosen
+    function = _sparse_method(_name_of(chosen), operands) or chosen
     known = _parameters(function)
     strange = [key for key in options if known is None or key not in known]
     if strange:
@@ -156,7 +156,7 @@ def _name_of(function: Callable[..., Any]) -> str:
     return getattr(function, "name", None) or function.__name__
 
 
-def _of_sparse(chosen: str, operands: Sequence[Any]) -> Callable[..., Any] | None:
+def _sparse_method(chosen: str, operands: Sequence[Any]) -> Callable[..., Any] | None:
     """The method of a sparse operand that computes the function `chosen`; None if no operand is sparse."""
     flags = [bool(getattr(x, "is_sparse", False)) for x in operands]
     if not any(flags):

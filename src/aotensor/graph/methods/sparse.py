@@ -194,7 +194,7 @@ PAIRED: Final = {
 """Operators → the op that may give a sparse result for two matrices; other operands make the matrix dense."""
 
 
-def _densifying(name: str) -> Callable[..., Any]:
+def _dense_method(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         warn_user(f"{name.strip('_')} makes the sparse matrix {self} dense")
         return getattr(sparse().dense_from_sparse(self), name)(*args, **kwargs)
@@ -214,7 +214,7 @@ def _operator(symbol: str, is_reflected: bool) -> Callable[[Any, Any], Any]:
 
 
 for _name in DENSIFYING:
-    setattr(SparseOperators, _name, _densifying(_name))
+    setattr(SparseOperators, _name, _dense_method(_name))
 for _name in PAIRED:
     for _is_reflected in (False, True):
         _made = _operator(_name, _is_reflected)

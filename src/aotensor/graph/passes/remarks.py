@@ -73,7 +73,7 @@ class Remark:
         return list(astuple(self))
 
     @staticmethod
-    def of_row(row: object) -> Remark:
+    def from_row(row: object) -> Remark:
         """Parse a row from an untrusted source.   Raises: ValueError if it is not a remark"""
         kinds = [type(x) for x in row] if isinstance(row, list) else []
         if kinds not in (_KINDS_OF_FIELDS, _KINDS_OF_FIELDS[:-1]):  # older libraries have no hints

@@ -134,7 +134,7 @@ class _Rule:
         return getattr(getattr(inner, "jaxpr", None), "debug_info", None)
 
     @property
-    def moving(self) -> dict[int, int]:
+    def operand_positions(self) -> dict[int, int]:
         """The operands that have derivatives: position among `variables` → among the inputs of the op."""
         return {
             k: value
@@ -143,36 +143,40 @@ class _Rule:
         }
 
     @property
-    def moved(self) -> list[int]:
+    def result_positions(self) -> list[int]:
         """Positions of the results that have derivatives."""
         return [k for k, var in enumerate(self.equation.outvars) if _is_inexact(var.aval)]
 
     def pattern(self, count: int) -> list[list[bool]]:
         """The connection pattern of an op with `count` inputs."""
-        sources = set(self.moving.values())
+        sources = set(self.operand_positions.values())
         outputs = range(len(self.equation.outvars))
-        return [[place in sources and k in self.moved for k in outputs] for place in range(count)]
+        return [[place in sources and k in self.result_positions for k in outputs] for place in range(count)]
 
-    def pulled(self, inputs: Sequence[at.Variable], cotangents: Sequence[at.Variable]) -> list[at.Variable]:
+    def pull_back(self, inputs: Sequence[at.Variable], cotangents: Sequence[at.Variable]) -> list[at.Variable]:
         """Cotangents of the inputs of the op.   Raises: as `_program`"""
-        known = [k for k in self.moved if not is_zeros(cotangents[k])]  # to JAX the others are symbolic zeros
-        moved = known or self.moved
+        known = [
+            k for k in self.result_positions if not is_zeros(cotangents[k])
+        ]  # to JAX the others are symbolic zeros
+        moved = known or self.result_positions
         program = self._program(None, tuple(moved))
         found = self._run(program, inputs, [cotangents[k] for k in moved])
         terms: dict[int, at.Variable] = {}
-        for place, term in zip(self.moving.values(), found, strict=True):
+        for place, term in zip(self.operand_positions.values(), found, strict=True):
             terms[place] = terms[place] + term if place in terms else term
         return [terms.get(place, disconnected()) for place in range(len(inputs))]
 
-    def pushed(self, inputs: Sequence[at.Variable], tangents: Sequence[at.Variable]) -> list[at.Variable]:
+    def push_forward(self, inputs: Sequence[at.Variable], tangents: Sequence[at.Variable]) -> list[at.Variable]:
         """Tangents of the outputs of the op.   Raises: as `_program`"""
-        moving = {k: place for k, place in self.moving.items() if not is_disconnected(tangents[place])}
-        program = self._program(tuple(moving), tuple(self.moved))
+        moving = {k: place for k, place in self.operand_positions.items() if not is_disconnected(tangents[place])}
+        program = self._program(tuple(moving), tuple(self.result_positions))
         found = iter(self._run(program, inputs, [tangents[place] for place in moving.values()]))
-        return [next(found) if k in self.moved else disconnected() for k in range(len(self.equation.outvars))]
+        return [
+            next(found) if k in self.result_positions else disconnected() for k in range(len(self.equation.outvars))
+        ]
 
     def _run(self, program: Any, inputs: Sequence[at.Variable], others: Sequence[at.Variable]) -> list[at.Variable]:
-        values, names = ([_of(x, inputs) for x in found] for found in (self.values, self.names.values()))
+        values, names = ([_input_or_constant(x, inputs) for x in found] for found in (self.values, self.names.values()))
         try:
             return self.run(dict(zip(self.names, names, strict=True)), program, [*values, *others])
         except (jax.errors.TracerArrayConversionError, jax.errors.UnexpectedTracerError) as error:
@@ -226,8 +230,8 @@ class _Rule:
 
     def _backward(self, moved: Sequence[int]) -> Callable[..., Any]:
         def backward(values: Sequence[Any], cotangents: Sequence[Any]) -> Any:
-            function = self._restricted(values, tuple(self.moving), moved)
-            _, pull = jax.vjp(function, *(values[k] for k in self.moving))
+            function = self._restricted(values, tuple(self.operand_positions), moved)
+            _, pull = jax.vjp(function, *(values[k] for k in self.operand_positions))
             return pull(list(cotangents))
 
         return backward
@@ -257,8 +261,8 @@ class _Differentiated(OpFromGraph):
         super().__init__(
             inputs,
             outputs,
-            pullback=lambda xs, ys, cotangents: rule.pulled(xs, cotangents),
-            pushforward=lambda xs, ys, tangents: rule.pushed(xs, tangents),
+            pullback=lambda xs, ys, cotangents: rule.pull_back(xs, cotangents),
+            pushforward=lambda xs, ys, tangents: rule.push_forward(xs, tangents),
             connection_pattern=rule.pattern(len(inputs)),
             name=rule.title,
         )
@@ -274,7 +278,7 @@ class _Differentiated(OpFromGraph):
         return self._rule.equation.primitive.name not in ("call_hi_primitive", "custom_vjp_call")
 
 
-def _of(found: int | Constant, inputs: Sequence[at.Variable]) -> at.Variable:
+def _input_or_constant(found: int | Constant, inputs: Sequence[at.Variable]) -> at.Variable:
     return inputs[found] if isinstance(found, int) else found
 
 

@@ -24,15 +24,15 @@ from aotensor.importers.lax.windows import known_value, window
 class Windows:
     """The positions of windows.
 
-    wholes: the extents of the array; sizes: those of a window, by axis of the array. batch: the extents that count the
-    windows. kept: the axes of the array along which windows have an axis. start_axes: the axis that each column of
+    shape: the extents of the array; sizes: those of a window, by axis of the array. batch: the extents that count the
+    windows. kept_axes: the axes of the array along which windows have an axis. start_axes: the axis that each column of
     `starts` belongs to. batch_axes: axis of the array → the axis of the batch that it is paired with.
     """
 
-    wholes: Sequence[Extent]
+    shape: Sequence[Extent]
     sizes: Sequence[Extent]
     batch: Sequence[Extent]
-    kept: Sequence[int]
+    kept_axes: Sequence[int]
     start_axes: Sequence[int]
     batch_axes: Mapping[int, int]
     starts: at.Variable
@@ -42,18 +42,18 @@ class Windows:
     def slices(self) -> list[int]:
         """The axes along which windows have the full extent; with a batch, at least one axis is excluded."""
         moves = self.start_axes if self.mode == "fill_or_drop" else ()
-        found = [d for d in self.kept if d not in moves and _is_same(self.sizes[d], self.wholes[d])]
-        return found[1:] if self.batch and len(found) == len(self.wholes) else found
+        found = [d for d in self.kept_axes if d not in moves and _is_same(self.sizes[d], self.shape[d])]
+        return found[1:] if self.batch and len(found) == len(self.shape) else found
 
     @cached_property
     def indexed(self) -> list[int]:
         """The other axes, which `transposed` moves to the front."""
-        return [d for d in range(len(self.wholes)) if d not in self.slices]
+        return [d for d in range(len(self.shape)) if d not in self.slices]
 
     @cached_property
-    def cut(self) -> list[int]:
+    def cut_axes(self) -> list[int]:
         """The axes along which windows do not have the full extent."""
-        return [d for d in self.kept if d not in self.slices]
+        return [d for d in self.kept_axes if d not in self.slices]
 
     def transposed(self, x: at.Variable) -> at.Variable:
         """The array, transposed so that the axes of `slices` are last."""
@@ -65,12 +65,12 @@ class Windows:
     def axes_of_selection(self, window_axes: Sequence[int]) -> list[int]:
         """The position of each axis of a selection (batch, cut, slices) among the axes of an array of windows.
 
-        window_axes: where that array has its axes for `kept`; the batch has the others.
+        window_axes: where that array has its axes for `kept_axes`; the batch has the others.
         """
-        total = len(self.batch) + len(self.kept)
-        where = dict(zip(self.kept, map(int, window_axes), strict=True))
+        total = len(self.batch) + len(self.kept_axes)
+        where = dict(zip(self.kept_axes, map(int, window_axes), strict=True))
         others = [d for d in range(total) if d not in where.values()]
-        return [*others, *(where[d] for d in self.cut), *(where[d] for d in self.slices)]
+        return [*others, *(where[d] for d in self.cut_axes), *(where[d] for d in self.slices)]
 
     @cached_property
     def is_inside(self) -> at.Variable | None:
@@ -79,8 +79,8 @@ class Windows:
             return None
         found = []
         for column, axis in enumerate(self.start_axes):
-            last = self.wholes[axis] - self.sizes[axis]
-            if not _lies_inside(self._column(column), last):
+            last = self.shape[axis] - self.sizes[axis]
+            if not _is_in_range(self._column(column), last):
                 start = self._column(column)
                 found.append(at.ge(start, 0) & at.le(start, last))
         return reduce(at.and_, found) if found else None
@@ -94,19 +94,19 @@ class Windows:
         return tuple(self._positions(axis, outside) for axis in self.indexed)
 
     def _positions(self, axis: int, outside: Extent | None) -> at.Variable:
-        rank = len(self.batch) + len(self.cut)
+        rank = len(self.batch) + len(self.cut_axes)
         if axis in self.batch_axes:
             return _line(self.batch[self.batch_axes[axis]], self.batch_axes[axis], rank)
         index: at.Variable = at.constant(np.zeros((1,) * rank, "int64"))
         if axis in self.start_axes:
-            index = _behind(self._start(axis, outside), len(self.cut))
-        if axis in self.cut:
-            index = index + _line(self.sizes[axis], len(self.batch) + self.cut.index(axis), rank)
+            index = _append_unit_axes(self._start(axis, outside), len(self.cut_axes))
+        if axis in self.cut_axes:
+            index = index + _line(self.sizes[axis], len(self.batch) + self.cut_axes.index(axis), rank)
         return index
 
     def _start(self, axis: int, outside: Extent | None) -> at.Variable:
-        start, last = self._column(list(self.start_axes).index(axis)), self.wholes[axis] - self.sizes[axis]
-        if _lies_inside(start, last):
+        start, last = self._column(list(self.start_axes).index(axis)), self.shape[axis] - self.sizes[axis]
+        if _is_in_range(start, last):
             return start
         found = at.clip(start, 0, last)
         if outside is not None and axis == self.start_axes[0] and self.is_inside is not None:
@@ -119,14 +119,14 @@ class Windows:
     def single(self) -> list[at.Variable | int]:
         """The start of the only window, along each axis."""
         axes = list(self.start_axes)
-        return [self._column(axes.index(d)) if d in axes else 0 for d in range(len(self.wholes))]
+        return [self._column(axes.index(d)) if d in axes else 0 for d in range(len(self.shape))]
 
 
 def _is_same(size: Extent, whole: Extent) -> bool:
     return size is whole or (isinstance(size, int) and isinstance(whole, int) and size == whole)
 
 
-def _lies_inside(start: at.Variable, last: Extent) -> bool:
+def _is_in_range(start: at.Variable, last: Extent) -> bool:
     """Are all starts statically known to be within 0 … last?"""
     if not isinstance(last, int) or (values := known_value(start)) is None:
         return False
@@ -137,7 +137,7 @@ def _permuted(x: at.Variable, axes: Sequence[int]) -> at.Variable:
     return x if list(axes) == list(range(x.ndim)) else at.dimshuffle(x, list(axes))
 
 
-def _behind(x: at.Variable, count: int) -> at.Variable:
+def _append_unit_axes(x: at.Variable, count: int) -> at.Variable:
     """x with `count` more trailing axes of extent 1."""
     return at.dimshuffle(x, [*range(x.ndim), *[None] * count]) if count else x
 
@@ -161,10 +161,10 @@ def _gather(context: Context, equation: Equation, x: at.Variable, starts: at.Var
     dims = equation.params["dimension_numbers"]
     dropped = {*map(int, dims.collapsed_slice_dims), *map(int, dims.operand_batching_dims)}
     found = Windows(
-        wholes=context.extents(equation.invars[0].aval.shape),
+        shape=context.extents(equation.invars[0].aval.shape),
         sizes=context.extents(equation.params["slice_sizes"]),
         batch=context.extents(equation.invars[1].aval.shape[:-1]),
-        kept=[d for d in range(x.ndim) if d not in dropped],
+        kept_axes=[d for d in range(x.ndim) if d not in dropped],
         start_axes=[int(d) for d in dims.start_index_map],
         batch_axes=dict(
             zip(map(int, dims.operand_batching_dims), map(int, dims.start_indices_batching_dims), strict=True)
@@ -173,8 +173,8 @@ def _gather(context: Context, equation: Equation, x: at.Variable, starts: at.Var
         mode=mode_of(equation),
     )
     if not found.batch:
-        one = x[window(x, found.single(), found.wholes, found.sizes)]
-        result = at.dimshuffle(one, found.kept) if dropped else one
+        one = x[window(x, found.single(), found.shape, found.sizes)]
+        result = at.dimshuffle(one, found.kept_axes) if dropped else one
     else:
         chosen = found.transposed(x)[found.index()] if x.ndim else at.full(found.batch, x)
         result = at.dimshuffle(chosen, [int(d) for d in np.argsort(found.axes_of_selection(dims.offset_dims))])

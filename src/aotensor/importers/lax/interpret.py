@@ -41,7 +41,7 @@ class Interpreter(Importer):
 
     def lacking(self, equation: Equation) -> str | None:
         """The part of an equation that has no counterpart, "" for the whole; None if it is translated."""
-        return unmet(equation, self.dtype_of)
+        return unsupported_part(equation, self.dtype_of)
 
     def check(self, program: Program) -> None:
         """Raises: NoCounterpart with all equations that have none, also inside of loops and branches"""
@@ -87,7 +87,7 @@ class Interpreter(Importer):
         return at.specify_shape(x, [dim if isinstance(dim, int) else None for dim in aval.shape])
 
 
-def unmet(equation: Equation, dtype_of: Callable[[Any], str]) -> str | None:
+def unsupported_part(equation: Equation, dtype_of: Callable[[Any], str]) -> str | None:
     """The unsupported part of an equation that has a rule: a dtype, or the reason that the rule reports; else None."""
     for var in equation.outvars:
         if hasattr(var.aval, "dtype"):

@@ -68,7 +68,7 @@ def _while(context: Context, equation: Equation, *inputs: at.Variable) -> list[a
             for x, old in zip(after, state, strict=True)
         ]
 
-    if (counted := _counted(equation)) is not None:
+    if (counted := _counter_and_bound(equation)) is not None:
         lower, upper = (_operand(x, [*for_condition, *carry], body_of(params["cond_jaxpr"])) for x in counted)
         known = [known_value(x) for x in (lower, upper)]
         if known[0] is not None and known[1] is not None:
@@ -85,7 +85,7 @@ def _while(context: Context, equation: Equation, *inputs: at.Variable) -> list[a
     return [undefined_grad(x) if dtypes.is_inexact(x.dtype) else x for x in found]
 
 
-def _counted(equation: Equation) -> tuple[Any, Any] | None:
+def _counter_and_bound(equation: Equation) -> tuple[Any, Any] | None:
     """Counter and bound of a loop `while i < n` over integers whose steps add 1 to i and do not change n; else None."""
     condition, body = (body_of(equation.params[key]) for key in ("cond_jaxpr", "body_jaxpr"))
     consts, state = equation.params["cond_nconsts"], condition.invars[equation.params["cond_nconsts"] :]

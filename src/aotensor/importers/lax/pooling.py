@@ -33,7 +33,7 @@ def _neutral(combine: Combine, dtype: str) -> Any:
     return int(combine is at.mul)
 
 
-def pooled(
+def pool_windows(
     x: at.Variable, params: Mapping[str, Any], combine: Combine, counts: Mapping[int, Extent] | None = None
 ) -> at.Variable:
     """Combine the elements of each window of x, in C order; elements outside x are ignored. counts: number of windows
@@ -42,7 +42,7 @@ def pooled(
     sizes = [int(n) for n in params["window_dimensions"]]
     x = padded(x, _widths(x, params), at.constant(np.asarray(_neutral(combine, x.dtype), x.dtype)))
     axes = _moved_axes(params)
-    counts = _counts(x, params) if counts is None else counts
+    counts = _window_counts(x, params) if counts is None else counts
     groups = [axes] if prod(sizes) <= _MOST_TERMS else [[d] for d in reversed(axes)]
     for group in groups:  # the last axis first, so that of equal elements the first in C order is taken
         x = reduce(combine, [x[index] for index in window_slices(x.ndim, params, counts, group)])
@@ -66,7 +66,7 @@ def _moved_axes(params: Mapping[str, Any]) -> list[int]:
     return [d for d, pair in enumerate(pairs) if tuple(map(int, pair)) != (1, 1)]
 
 
-def _counts(x: at.Variable, params: Mapping[str, Any]) -> dict[int, Extent]:
+def _window_counts(x: at.Variable, params: Mapping[str, Any]) -> dict[int, Extent]:
     """The number of windows along each of these axes of the padded x."""
     sizes, strides = params["window_dimensions"], params["window_strides"]
     dilations = _steps(params, "window_dilation", x.ndim)
@@ -101,7 +101,7 @@ def _is_too_large(equation: Equation) -> str:
 
 
 def _windows(combine: Combine) -> Convert:
-    return lambda context, equation, x: pooled(x, equation.params, combine)
+    return lambda context, equation, x: pool_windows(x, equation.params, combine)
 
 
 for _name, _combine in (
@@ -134,12 +134,12 @@ def _reduce_window(context: Context, equation: Equation, *inputs: at.Variable) -
     combine, params = _of_one_operation(equation), equation.params
     if combine is not None:
         x, start = inputs
-        return [combine(start, pooled(x, params, combine))]
+        return [combine(start, pool_windows(x, params, combine))]
     xs, starts, outer = operands_of(equation, inputs)
     program = SimpleNamespace(jaxpr=body_of(params["jaxpr"]), consts=params.get("consts", ()))
     inside = _inside(xs[0], _widths(xs[0], params))
     xs = [padded(x, _widths(x, params), start) for x, start in zip(xs, starts, strict=True)]
-    places = list(window_slices(xs[0].ndim, params, _counts(xs[0], params), _moved_axes(params)))
+    places = list(window_slices(xs[0].ndim, params, _window_counts(xs[0], params), _moved_axes(params)))
     found = [at.fill(x[places[0]], start) for x, start in zip(xs, starts, strict=True)]
     if len(places) > _MOST_TERMS:
         *rows, mask = (None if x is None else at.stack([x[index] for index in places], axis=0) for x in (*xs, inside))
@@ -179,21 +179,21 @@ class _Reversed:
 
 
 @rule("select_and_scatter_add", check=_cannot_select, note="of equal elements of a window the first, as JAX does")
-def _scattered(context: Context, equation: Equation, source: at.Variable, x: at.Variable) -> at.Variable:
+def _scatter_gradient(context: Context, equation: Equation, source: at.Variable, x: at.Variable) -> at.Variable:
     """The gradient of pooling: add the cotangent of each window to the element that the window selects."""
     params, widths = equation.params, _widths(x, equation.params)
     wide = padded(x, widths, at.constant(np.zeros((), x.dtype)))
     inside = _inside(x, widths)
-    counts = _counts(wide, params)
+    counts = _window_counts(wide, params)
     places = list(window_slices(x.ndim, params, counts, _moved_axes(params)))
-    chosen = _selected(wide, inside, places, _SELECTS[_select(equation)])
+    chosen = _selected_elements(wide, inside, places, _SELECTS[_select(equation)])
     found = at.zeros_like(wide)
     for number, index in enumerate(places):
         found = at.inc_subtensor(found[index], at.switch(at.eq(chosen, number), source, at.zeros_like(source)))
     return found if inside is None else found[tuple(_inner(x, d, *width) for d, width in enumerate(widths))]
 
 
-def _selected(
+def _selected_elements(
     x: at.Variable, inside: at.Variable | None, places: Sequence[tuple[slice, ...]], stays: Combine
 ) -> at.Variable:
     """The index of the element that each window selects: a candidate is replaced by the next one unless the comparison

@@ -96,7 +96,7 @@ def _running(function: Callable[[at.Variable, int], at.Variable]) -> Convert:
     return convert
 
 
-def _folded(step: Callable[..., at.Variable]) -> Callable[[at.Variable, int], at.Variable]:
+def _running_values(step: Callable[..., at.Variable]) -> Callable[[at.Variable, int], at.Variable]:
     """A rule for cumulative values of an operation, computed row by row."""
 
     def run(x: at.Variable, axis: int) -> at.Variable:
@@ -112,6 +112,6 @@ def _folded(step: Callable[..., at.Variable]) -> Callable[[at.Variable, int], at
 _SYMBOLIC = "a loop; an axis of symbolic extent that is empty in a call is an error there"
 enter("cumsum", _running(lambda x, axis: at.cumsum(x, axis=axis)))
 enter("cumprod", _running(lambda x, axis: at.cumprod(x, axis=axis)))
-enter("cummax", _running(_folded(at.maximum)), note=_SYMBOLIC)
-enter("cummin", _running(_folded(at.minimum)), note=_SYMBOLIC)
-enter("cumlogsumexp", _running(_folded(at.logaddexp)), note=_SYMBOLIC)
+enter("cummax", _running(_running_values(at.maximum)), note=_SYMBOLIC)
+enter("cummin", _running(_running_values(at.minimum)), note=_SYMBOLIC)
+enter("cumlogsumexp", _running(_running_values(at.logaddexp)), note=_SYMBOLIC)

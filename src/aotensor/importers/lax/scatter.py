@@ -29,10 +29,10 @@ def _windows(context: Context, equation: Equation, starts: at.Variable) -> Windo
         is_whole = equation.invars[2].aval.shape[place] == shape[axis]
         sizes[axis] = context.extents(shape)[axis] if is_whole else updates[place]
     return Windows(
-        wholes=context.extents(shape),
+        shape=context.extents(shape),
         sizes=sizes,
         batch=context.extents(equation.invars[1].aval.shape[:-1]),
-        kept=kept,
+        kept_axes=kept,
         start_axes=[int(d) for d in dims.scatter_dims_to_operand_dims],
         batch_axes=dict(
             zip(map(int, dims.operand_batching_dims), map(int, dims.scatter_indices_batching_dims), strict=True)
@@ -47,16 +47,16 @@ def _in_order(found: Windows, equation: Equation, updates: at.Variable) -> at.Va
     return at.dimshuffle(updates, found.axes_of_selection(equation.params["dimension_numbers"].update_window_dims))
 
 
-def _fits_nowhere(found: Windows) -> bool:
+def _is_never_in_range(found: Windows) -> bool:
     """Is the array statically smaller than a window, so that all updates are dropped?"""
-    pairs = [(found.wholes[d], found.sizes[d]) for d in found.start_axes]
+    pairs = [(found.shape[d], found.sizes[d]) for d in found.start_axes]
     return any(isinstance(whole, int) and isinstance(size, int) and size > whole for whole, size in pairs)
 
 
 def _unless_outside(found: Windows, updates: at.Variable, neutral: Any) -> at.Variable:
     if found.is_inside is None:
         return updates
-    is_inside = at.dimshuffle(found.is_inside, [*range(len(found.batch)), *[None] * len(found.kept)])
+    is_inside = at.dimshuffle(found.is_inside, [*range(len(found.batch)), *[None] * len(found.kept_axes)])
     return at.switch(is_inside, updates, at.constant(np.asarray(neutral, updates.dtype)))
 
 
@@ -64,7 +64,7 @@ def _scatter(
     context: Context, equation: Equation, x: at.Variable, starts: at.Variable, updates: at.Variable
 ) -> at.Variable:
     found = _windows(context, equation, starts)
-    if _fits_nowhere(found):
+    if _is_never_in_range(found):
         return x
     target, values = found.transposed(x), _in_order(found, equation, updates)
     if found.is_inside is None:
@@ -81,8 +81,8 @@ def _put(x: at.Variable, index: tuple[at.Variable, ...], values: at.Variable) ->
 def _put_inside(found: Windows, target: at.Variable, values: at.Variable) -> at.Variable:
     """Scatter into an array with extra rows that receive updates out of bounds, and remove these rows again."""
     first = found.start_axes[0]
-    place, whole, size = found.indexed.index(first), found.wholes[first], found.sizes[first]
-    further = [size if d == first else found.wholes[d] for d in (*found.indexed, *found.slices)]
+    place, whole, size = found.indexed.index(first), found.shape[first], found.sizes[first]
+    further = [size if d == first else found.shape[d] for d in (*found.indexed, *found.slices)]
     padded = at.concatenate([target, at.zeros(further, dtype=target.dtype)], axis=place)
     written = _put(padded, found.index(outside=whole), values)
     return written[(*[slice(None)] * place, slice(0, whole))]
@@ -92,7 +92,7 @@ def _added(
     context: Context, equation: Equation, x: at.Variable, starts: at.Variable, updates: at.Variable
 ) -> at.Variable:
     found = _windows(context, equation, starts)
-    if _fits_nowhere(found):
+    if _is_never_in_range(found):
         return x
     values = _unless_outside(found, _in_order(found, equation, updates), 0)
     index, target = found.index(), found.transposed(x)
@@ -137,10 +137,10 @@ def _combined(
     updates: at.Variable,
 ) -> at.Variable:
     found = _windows(context, equation, starts)
-    if _fits_nowhere(found):
+    if _is_never_in_range(found):
         return x
     values = _unless_outside(found, _in_order(found, equation, updates), neutral)
-    wholes = [found.wholes[d] for d in found.indexed]
+    wholes = [found.shape[d] for d in found.indexed]
     return found.transposed_back(updated(combine, found.transposed(x), found.index(), wholes, values))
 
 

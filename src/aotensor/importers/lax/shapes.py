@@ -87,7 +87,7 @@ def _slice(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
     return x[tuple(entries)]
 
 
-def _is_spread_unknown(equation: Equation) -> str:
+def _broadcast_reason(equation: Equation) -> str:
     spread = any(int(inner) for *_, inner in equation.params["padding_config"])
     is_known = all(isinstance(width, int | np.integer) for width in _widths(equation))
     return "" if is_known or not spread else "it pads between elements, which needs padding widths that are constants"
@@ -97,7 +97,7 @@ def _widths(equation: Equation) -> list[Any]:
     return [width for low, high, _ in equation.params["padding_config"] for width in (low, high)]
 
 
-@rule("pad", check=_is_spread_unknown)
+@rule("pad", check=_broadcast_reason)
 def _pad(context: Context, equation: Equation, x: at.Variable, value: at.Variable) -> at.Variable:
     if not all(isinstance(width, int | np.integer) for width in _widths(equation)):
         pairs = [context.extents(pair[:2]) for pair in equation.params["padding_config"]]
@@ -114,7 +114,7 @@ def padded(x: at.Variable, widths: Sequence[tuple[int, int, int]], value: at.Var
     entries = []
     for axis, (low, high, inner) in enumerate(widths):
         step = inner + 1
-        x, first = _cut(x, axis, low, high, step)
+        x, first = _cut_negative_widths(x, axis, low, high, step)
         entries.append(slice(first, first + span(extent(x, axis), step), step))
     if all(entry.start == 0 and entry.step == 1 for entry in entries) and shape == list(x.static_shape):
         return x
@@ -142,7 +142,7 @@ def extent(x: at.Variable, axis: int) -> Extent:
     return at.shape_i(x, axis) if known is None else known
 
 
-def _cut(x: at.Variable, axis: int, low: int, high: int, step: int) -> tuple[at.Variable, int]:
+def _cut_negative_widths(x: at.Variable, axis: int, low: int, high: int, step: int) -> tuple[at.Variable, int]:
     """x cropped by negative widths, and the position of its first element; elements are at distance `step`."""
     before, after = (-(width // step) if width < 0 else 0 for width in (low, high))
     if before or after:

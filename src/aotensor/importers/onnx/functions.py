@@ -54,7 +54,7 @@ def from_onnx(
     model, file = read_model(path)
     wanted = name if name is not None else function_name(file.stem, function_name(model.graph.name, "model"))
     patterns = (trainable,) if isinstance(trainable, str) else tuple(trainable)
-    return function_of(model, file.parent, wanted, grad, Fixed(dims or {}, shapes or {}), patterns)
+    return function_of(model, file.parent, wanted, grad, FixedExtents(dims or {}, shapes or {}), patterns)
 
 
 def function_of(
@@ -62,7 +62,7 @@ def function_of(
     folder: Path | None,
     name: str,
     grad: str | Sequence[str] = (),
-    fixed: Fixed | None = None,
+    fixed: FixedExtents | None = None,
     trainable: Sequence[str] = (),
 ) -> aot.Function:
     """The Function of a model.   folder: where external data may be; grad: inputs or initializers; fixed: extents;
@@ -74,9 +74,9 @@ def function_of(
     embedded = {item.name for item in graph.initializer}
     given = [item for item in graph.input if item.name not in embedded]
     names = [item.name for item in given]
-    fixed = Fixed({}, {}) if fixed is None else fixed
+    fixed = FixedExtents({}, {}) if fixed is None else fixed
     fixed.check(given)
-    fixed = fixed.spread(given)
+    fixed = fixed.apply_by_name(given)
     inputs = [_symbol(item, fixed) for item in given]
     if len(set(names)) < len(names):
         raise GraphValueError(f"graph {graph.name!r}: two inputs have the same name")
@@ -106,7 +106,7 @@ def function_of(
 
 
 @dataclass(frozen=True)
-class Fixed:
+class FixedExtents:
     """Extents that the user fixes at import. dims: by name. shapes: by input, None for an axis that stays dynamic"""
 
     dims: Mapping[str, int]
@@ -136,7 +136,7 @@ class Fixed:
             if any(isinstance(n, int | np.integer) and n < 0 for n in shape):
                 raise OptionError(f"input {name!r} cannot have the shape {tuple(shape)}: an extent is negative")
 
-    def spread(self, inputs: Sequence[Any]) -> Fixed:
+    def apply_by_name(self, inputs: Sequence[Any]) -> FixedExtents:
         """These extents, with a number given for one axis applied to all axes of the same name."""
         dims = {name: int(n) for name, n in self.dims.items()}
         shapes = {
@@ -146,9 +146,9 @@ class Fixed:
             for dim, n in zip(item.type.tensor_type.shape.dim, shapes.get(item.name, ()), strict=False):
                 if isinstance(_dim(dim), str) and isinstance(n, int):
                     dims.setdefault(dim.dim_param, n)
-        return Fixed(dims, shapes)
+        return FixedExtents(dims, shapes)
 
-    def of(self, item: Any) -> list[int | str | None]:
+    def shape_of(self, item: Any) -> list[int | str | None]:
         """The shape of an input with fixed extents.   Raises: OptionError if rank or extents contradict the model"""
         what, declared = f"input {item.name!r}", list(item.type.tensor_type.shape.dim)
         named = [self.dims.get(dim.dim_param, _dim(dim)) for dim in declared]
@@ -163,7 +163,7 @@ class Fixed:
         return [m if n is None or isinstance(m, int) else n for n, m in zip(wanted, named, strict=True)]
 
 
-def _symbol(item: Any, fixed: Fixed) -> Any:
+def _symbol(item: Any, fixed: FixedExtents) -> Any:
     """The symbol for an input.   Raises: UnsupportedError, GraphTypeError if it is not a tensor of known rank"""
     what = f"input {item.name!r}"
     kind = item.type.WhichOneof("value")
@@ -175,7 +175,7 @@ def _symbol(item: Any, fixed: Fixed) -> Any:
     dtype = dtype_of(tensor.elem_type, what)
     if not tensor.HasField("shape"):
         raise GraphTypeError(f"{what} has no shape and no rank", hint="call onnx.shape_inference.infer_shapes(model)")
-    return at.tensor(item.name, dtype=dtype, shape=tuple(fixed.of(item)))
+    return at.tensor(item.name, dtype=dtype, shape=tuple(fixed.shape_of(item)))
 
 
 def _dim(dim: Any) -> int | str | None:

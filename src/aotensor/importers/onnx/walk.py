@@ -17,11 +17,11 @@ from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, Unsu
 from aotensor.graph.site import Site
 from aotensor.importers.base import LOST, Importer, Unsuited, retitled, several
 from aotensor.importers.errors import Untranslated
-from aotensor.importers.onnx.contributed import contributed
+from aotensor.importers.onnx.contrib_ops import contributed
 from aotensor.importers.onnx.extents import Extents
 from aotensor.importers.onnx.model import SETTLED, check_opsets, opsets_of
 from aotensor.importers.onnx.node import Node, attributes_of
-from aotensor.importers.onnx.older import RENAMED, renewed
+from aotensor.importers.onnx.opset_upgrades import RENAMED, upgrade_node
 from aotensor.importers.onnx.rules import RULES
 from aotensor.importers.onnx.tensors import array_of, element_of
 
@@ -154,7 +154,7 @@ class Walk(Importer):
             given = {**defaults, **attributes_of(proto, None, scope.attributes)}
             return self._function(local, inputs, given, scope, opsets_of(local), proto.output)
         schema = _schema(proto.op_type, domain, scope.opsets)
-        if schema is None or _is_gone(schema, domain):
+        if schema is None or _is_removed(schema, domain):
             raise Unsuited
         _check_counts(proto, schema)
         is_old = not domain and scope.opsets[domain] < SETTLED
@@ -174,9 +174,9 @@ class Walk(Importer):
             return self._function(body, inputs, attributes, scope, opsets, proto.output)
         if proto.op_type in _GRAPHS:
             return several(rule(node, scope, *inputs))
-        node = renewed(node)
+        node = upgrade_node(node)
         followed = self.extents.follow(node)
-        return [followed] if followed is not None else self._folded(node, several(rule(node, *node.inputs)))
+        return [followed] if followed is not None else self._fold_results(node, several(rule(node, *node.inputs)))
 
     def _function(
         self,
@@ -210,7 +210,7 @@ class Walk(Importer):
             raise Unsuited("its subgraph has operators that have no counterpart")
         return found
 
-    def _folded(self, node: Node, results: Sequence[Any]) -> Sequence[Any]:
+    def _fold_results(self, node: Node, results: Sequence[Any]) -> Sequence[Any]:
         """Evaluate nodes of constants to constants, unless results are much larger than inputs."""
         inputs = [x for x in node.inputs if x is not None]
         if not inputs or not all(isinstance(x, at.Constant) for x in inputs):
@@ -249,7 +249,7 @@ def _schema(op: str, domain: str, opsets: Mapping[str, int]) -> Any | None:
         return contributed(op, domain)
 
 
-def _is_gone(schema: Any, domain: str) -> bool:
+def _is_removed(schema: Any, domain: str) -> bool:
     """Was the operator removed? A deprecated schema may also have a newer version."""
     return bool(schema.deprecated and onnx.defs.get_schema(schema.name, domain=domain).deprecated)
 

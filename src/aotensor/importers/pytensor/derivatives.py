@@ -19,7 +19,7 @@ from aotensor.gradient.forward import push_by_pullback
 from aotensor.gradient.terms import Pattern
 from aotensor.graph.op import disconnected, is_disconnected
 from aotensor.graph.placeholder import NullType
-from aotensor.graph.site import made_at
+from aotensor.graph.site import variables_at
 from aotensor.importers.pytensor.places import site_of, toposort, unsupported
 from aotensor.importers.pytensor.values import is_constant
 from aotensor.ops.linear import filled
@@ -165,7 +165,7 @@ class _Own:
         self, known: Mapping[Any, Any], what: str, rule: Callable[[], Sequence[Any]], places: Sequence[int]
     ) -> list[Any]:
         """Import the selected terms that a PyTensor rule returns."""
-        with made_at(site_of(self._node)):
+        with variables_at(site_of(self._node)):
             try:
                 terms = rule()
             except NotImplementedError as error:

@@ -50,7 +50,7 @@ def scan(walk: Walk, node: Any, n_steps: Any, *outer: Any) -> list[Any]:
         assert all(x.ndim > 0 for x in inputs)
     n = number_of(n_steps)
     buffers = [
-        _Buffer(value, *_from_zero(reads, writes))
+        _Buffer(value, *_first_step_rows(reads, writes))
         for value, reads, writes in zip(groups.mit_mot, info.mit_mot_in_slices, info.mit_mot_out_slices, strict=True)
     ]
     if info.as_while and buffers:
@@ -119,11 +119,11 @@ def _outer(
         results.append(whole)
     last = [next(found) for _ in groups.untraced]
     for length in groups.lengths:
-        results.append(_fitted(next(found), length, n, info.as_while, walk.has_short_buffers))
+        results.append(_resize_rows(next(found), length, n, info.as_while, walk.has_short_buffers))
     return [*results, *last]
 
 
-def _fitted(rows: Any, length: Any, n: Any, as_while: bool, is_short: bool) -> Any:
+def _resize_rows(rows: Any, length: Any, n: Any, as_while: bool, is_short: bool) -> Any:
     """Fit rows to the requested number: missing ones, as in truncated gradients, are 0."""
     count = number_of(length)
     if is_short:
@@ -201,7 +201,7 @@ class _Inner:
         return [*found, *traced, *untraced, *free]
 
 
-def _from_zero(reads: Sequence[int], writes: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _first_step_rows(reads: Sequence[int], writes: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Convert taps to rows of the buffer at the first step, from 0."""
     first = -min(0, *reads)
     return tuple(tap + first for tap in reads), tuple(tap + first for tap in writes)

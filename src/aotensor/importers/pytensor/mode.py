@@ -60,7 +60,7 @@ def _caller(compiled: Any, kinds: Sequence[str], outputs: Sequence[Any]) -> Call
         try:
             results = compiled(*given)
         except AotensorError as error:
-            raise _as_asked(error) from error
+            raise _declared_exception(error) from error
         for k in states:
             results[k] = generator_of(results[k])
         return list(results) if outputs else None
@@ -69,7 +69,7 @@ def _caller(compiled: Any, kinds: Sequence[str], outputs: Sequence[Any]) -> Call
     return call
 
 
-def _as_asked(error: AotensorError) -> Exception:
+def _declared_exception(error: AotensorError) -> Exception:
     """The exception type that a PyTensor check declares, or the error itself."""
     text = error.diagnostic.title
     for message, kind in MESSAGES.items():

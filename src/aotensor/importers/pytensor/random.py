@@ -42,7 +42,7 @@ def _halfcauchy(state: Any, loc: Any, scale: Any, size: Any, dtype: Any) -> Draw
 
 
 def _beta_binomial(state: Any, n: Any, a: Any, b: Any, size: Any, dtype: Any) -> Drawn:
-    between, p = at.random.beta(state, a, b, size=_spread(size, n, a, b))
+    between, p = at.random.beta(state, a, b, size=_draw_extents(size, n, a, b))
     after, drawn = at.random.binomial(between, n, p, size=size)
     return after, drawn
 
@@ -56,7 +56,7 @@ def _gengamma(state: Any, alpha: Any, p: Any, scale: Any, size: Any, dtype: Any)
 def _multivariate_normal(state: Any, mean: Any, cov: Any, size: Any, dtype: Any, method: str = "cholesky") -> Drawn:
     """mean + A·z for cov = A·Aᵀ, for batches of means and covariances too."""
     whole = mean + at.zeros_like(cov[..., 0])
-    extents = (*_spread(size, whole[..., 0]), whole.shape[-1])
+    extents = (*_draw_extents(size, whole[..., 0]), whole.shape[-1])
     after, z = at.random.normal(state, at.constant(0, dtype=mean.dtype), 1.0, size=extents, dtype=dtype)
     return after, mean + at.matvec(_root(cov, method), z)
 
@@ -72,7 +72,7 @@ def _root(cov: Any, method: str) -> Any:
     return vectors * at.sqrt(at.where(at.abs(values) <= rounding, 0, values))[..., None, :]
 
 
-def _spread(size: Any, *parameters: Any) -> Any:
+def _draw_extents(size: Any, *parameters: Any) -> Any:
     """The extents of a draw: `size`, else the broadcast shape of the parameters."""
     if size is not None:
         return size
@@ -99,17 +99,17 @@ def random_variable(walk: Walk, node: Any, state: Any, size: Any, *parameters: A
         options = {"method": node.op.method} if name == "MvNormalRV" and hasattr(node.op, "method") else {}
         return _COMPOSED[name](state, *parameters, extents, dtype if dtype.startswith("float") else None, **options)
     if name == "PermutationRV":
-        return _arranged(node, state, extents, parameters[0], None, None)
+        return _choose_rows(node, state, extents, parameters[0], None, None)
     if name == "ChoiceWithoutReplacement":
         rows, *weights, _ = parameters
-        return _arranged(node, state, extents, rows, weights[0] if weights else None, _core_shape(walk, node))
+        return _choose_rows(node, state, extents, rows, weights[0] if weights else None, _core_shape(walk, node))
     if name not in _PLAIN:
         raise Unsuited("its distribution is not supported")
     options = {"dtype": dtype} if dtype.startswith("float") else {}
     return _PLAIN[name](state, *parameters, size=extents, **options)
 
 
-def _arranged(node: Any, state: Any, size: Any, rows: Any, p: Any, shape: list[Any] | None) -> Drawn:
+def _choose_rows(node: Any, state: Any, size: Any, rows: Any, p: Any, shape: list[Any] | None) -> Drawn:
     """Choose distinct rows, or numbers below a scalar, in the order in which they are drawn; without a shape, all of
     them.
 
@@ -122,7 +122,7 @@ def _arranged(node: Any, state: Any, size: Any, rows: Any, p: Any, shape: list[A
             raise Unsuited("the number of elements to permute differs from sample to sample")
         rows, lead = at.squeeze(rows, tuple(range(lead))), 0
     batches = [*([rows[(..., *[0] * rank)]] if lead else []), *([] if p is None or p.ndim == 1 else [p[..., 0]])]
-    batch = list(_spread(size, *batches)) if batches or size is not None else []
+    batch = list(_draw_extents(size, *batches)) if batches or size is not None else []
     count = _length(rows, lead) if rank else number_of(rows)
     following, order = distinct(state, batch, count, [count] if shape is None else shape, p)
     if p is not None:

@@ -74,7 +74,7 @@ def read_type(text: Text) -> Aval:
     line = text.line
     found = text.match(_TENSOR)
     if not found:
-        name = text.of_kind("word", "a type")
+        name = text.expect_kind("word", "a type")
         if text.token == "<":
             name += f"<{text.skip_brackets()}>"
         return Aval((), dtype_named(name))
@@ -111,7 +111,7 @@ def read_attribute(text: Text, is_typed: bool = True) -> Any:
         case "alias":
             return _record(text)
         case "mark" if text.take("["):
-            return _joined(text, text.listed(lambda: read_attribute(text), "]"))
+            return _joined(text, text.parse_list(lambda: read_attribute(text), "]"))
         case "mark" if text.token in ("{", "<"):
             return read_record(text, text.token, "}" if text.token == "{" else ">")
         case "word":
@@ -125,7 +125,7 @@ def _joined(text: Text, first: list[Any]) -> Any:
     while (text.kind == "word" and text.token == "x") or (len(found) == 2 and text.token == "->"):
         text.advance()
         text.need("[")
-        found.append(text.listed(lambda: read_attribute(text), "]"))
+        found.append(text.parse_list(lambda: read_attribute(text), "]"))
     return first if len(found) == 1 else found
 
 
@@ -152,7 +152,7 @@ def read_record(text: Text, begin: str, end: str) -> dict[str, Any]:
         key = text.advance().strip('"')
         return key, read_attribute(text) if text.take("=") else True
 
-    return dict(text.listed(item, end))
+    return dict(text.parse_list(item, end))
 
 
 def _record(text: Text) -> Any:

@@ -29,7 +29,7 @@ class _Scope:
 
 def read_argument(text: Text, names: dict[str, list[Value]]) -> tuple[str, Value]:
     """`%arg0: type loc(...)`, entered into the names; returns the content of `loc(...)`.   Raises: DamagedText"""
-    label = text.of_kind("value", "an argument")
+    label = text.expect_kind("value", "an argument")
     text.need(":")
     value = Value(read_type(text))
     if label in names:
@@ -55,7 +55,7 @@ def read_region(text: Text, arguments: list[Value], names: dict[str, list[Value]
     if text.kind == "block":
         text.advance()
         if text.take("("):
-            region.arguments = text.listed(lambda: read_argument(text, names)[1], ")")
+            region.arguments = text.parse_list(lambda: read_argument(text, names)[1], ")")
         text.need(":")
     is_open = True
     while not text.take("}"):
@@ -102,8 +102,8 @@ def _operation(text: Text, scope: _Scope) -> Operation:
 
 def _defined(text: Text) -> tuple[str, int]:
     """`%0` or `%0:3`"""
-    label = text.of_kind("value", "a value")
-    number = text.of_kind("number", "a number of results") if text.take(":") else "1"
+    label = text.expect_kind("value", "a value")
+    number = text.expect_kind("number", "a number of results") if text.take(":") else "1"
     if not number.isdigit() or not 1 <= int(number) <= 1 << 16:
         raise DamagedText(f"{text.file}:{text.line}: {label} is given {number} results, not a number from 1 to 65536")
     return label, int(number)
@@ -111,7 +111,7 @@ def _defined(text: Text) -> tuple[str, int]:
 
 def _operand(text: Text, scope: _Scope) -> Value:
     line = text.line
-    token = text.of_kind("value", "a value")
+    token = text.expect_kind("value", "a value")
     label, _, number = token.partition("#")
     found, position = scope.find(label), int(number or 0)
     if found is None:
@@ -125,12 +125,12 @@ def _generic(text: Text, scope: _Scope, line: int) -> Operation:
     """`"name"(operands) <{properties}> ({regions}) {attributes} : types -> types`"""
     found = Operation(unquoted(text.advance()), line)
     text.need("(")
-    found.operands = text.listed(lambda: _operand(text, scope), ")")
+    found.operands = text.parse_list(lambda: _operand(text, scope), ")")
     if text.take("<"):
         found.attributes.update(read_record(text, "{", "}"))
         text.need(">")
     if text.take("("):
-        found.regions = text.listed(lambda: read_region(text, [], {}, scope), ")")
+        found.regions = text.parse_list(lambda: read_region(text, [], {}, scope), ")")
     if text.token == "{":
         found.attributes.update(read_record(text, "{", "}"))
     _types(text, found, None)
@@ -190,14 +190,14 @@ def _ranges(text: Text) -> list[list[int]]:
     text.need("[")
 
     def one() -> list[int]:
-        numbers = [text.of_kind("number", "a number")]
+        numbers = [text.expect_kind("number", "a number")]
         while text.take(":"):
-            numbers.append(text.of_kind("number", "a number"))
+            numbers.append(text.expect_kind("number", "a number"))
         if not all(x.isdigit() for x in numbers):
             text.fail("natural numbers")
         return [int(x) for x in numbers]
 
-    return text.listed(one, "]")
+    return text.parse_list(one, "]")
 
 
 def _types(text: Text, found: Operation, count: int | None) -> None:
@@ -206,13 +206,13 @@ def _types(text: Text, found: Operation, count: int | None) -> None:
     text.need(":")
     given: list[Aval]
     if text.take("("):
-        given = text.listed(lambda: read_type(text), ")")
+        given = text.parse_list(lambda: read_type(text), ")")
     else:
         given = [read_type(text)]
         while text.take(","):
             given.append(read_type(text))
     if text.take("->"):
-        made = text.listed(lambda: read_type(text), ")") if text.take("(") else [read_type(text)]
+        made = text.parse_list(lambda: read_type(text), ")") if text.take("(") else [read_type(text)]
         expected = given
     else:
         made = given[-1:] if count == 1 else given[: count or 0]
@@ -234,11 +234,11 @@ def _while(text: Text, found: Operation, scope: _Scope) -> Operation:
     text.need("(")
 
     def one() -> Value:
-        labels.append(text.of_kind("value", "a value"))
+        labels.append(text.expect_kind("value", "a value"))
         text.need("=")
         return _operand(text, scope)
 
-    found.operands = text.listed(one, ")")
+    found.operands = text.parse_list(one, ")")
     if len(set(labels)) < len(labels):
         text.fail("different names of arguments")
     if found.operands:
@@ -285,7 +285,7 @@ def _reduce(text: Text, found: Operation, scope: _Scope) -> Operation:
     right: list[Value] = []
     names: dict[str, list[Value]] = {}
     while text.take("("):
-        pair = text.listed(lambda: read_argument(text, names)[1], ")")
+        pair = text.parse_list(lambda: read_argument(text, names)[1], ")")
         if len(pair) != 2:
             text.fail("two arguments for each operand")
         left.append(pair[0])

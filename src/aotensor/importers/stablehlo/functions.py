@@ -10,7 +10,7 @@ from typing import Any, Final
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
-from aotensor.graph.site import Site, made_at
+from aotensor.graph.site import Site, variables_at
 from aotensor.importers.gradients import with_gradients
 from aotensor.importers.names import function_name
 from aotensor.importers.stablehlo.attributes import dtype_of
@@ -73,9 +73,9 @@ def function_of(
     inputs = _inputs(module, main, labels, file, shapes or {})
     translator.refuse()
     importer = Importer(file)
-    with made_at(Site(file, main.line)):
+    with variables_at(Site(file, main.line)):
         _share_extents(importer, inputs)
-        results = _arranged(main, importer.checked(importer.run(program, inputs)))
+        results = _unflatten(main, importer.checked(importer.run(program, inputs)))
         results = with_gradients(
             results, dict(zip(labels, inputs, strict=True)), grad,
             lambda label, name: label == name or label.startswith(f"{name}_"),
@@ -128,7 +128,7 @@ def _inputs(
         dims = [names.get((position, d)) if n is None else n for d, n in enumerate(x.aval.shape)]
         if label in given:
             dims = _fitting(label, x.aval.shape, given[label])
-        with made_at(Site(file, main.line)):
+        with variables_at(Site(file, main.line)):
             found.append(at.tensor(label, dtype=dtype, shape=tuple(dims)))
     return found
 
@@ -152,7 +152,7 @@ def _share_extents(importer: Importer, inputs: Sequence[at.Variable]) -> None:
                 importer.name_extent(x, axis, shared.setdefault(dim, at.shape_i(x, axis)))
 
 
-def _arranged(main: Function, values: Sequence[at.Variable]) -> Any:
+def _unflatten(main: Function, values: Sequence[at.Variable]) -> Any:
     """Arrange results as a variable, a list or a dict, by the tree that JAX recorded."""
     names = result_names(main)
     if not values:

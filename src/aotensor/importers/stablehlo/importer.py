@@ -75,7 +75,7 @@ class Importer(Interpreter):
                 self.checks.append((equation.params["message"], inputs[0]))
             return []
         if equation.late is not None:
-            late = equation.late(*(self._held(x) for x in inputs[count:]))
+            late = equation.late(*(self._integers_of(x) for x in inputs[count:]))
             equation = replace(equation, params={**equation.params, **late})
         inputs = inputs[:count]
         if any(None in x.aval.shape for x in equation.invars[:count]):
@@ -96,7 +96,7 @@ class Importer(Interpreter):
             if error.diagnostic.title.startswith((f"{self._file}:", "StableHLO: ")):
                 raise
             raise retitled(error, lambda title: f"{self._file}:{equation.line}: {equation.name}: {title}") from error
-        self._follow(equation, inputs, found)
+        self._record_integers(equation, inputs, found)
         return found
 
     def with_known_type(self, x: at.Variable, aval: Any) -> at.Variable:
@@ -119,13 +119,13 @@ class Importer(Interpreter):
             return known
         return self._extents.setdefault((x, axis), at.shape_i(x, axis))
 
-    def _held(self, x: at.Variable) -> list[Extent]:
+    def _integers_of(self, x: at.Variable) -> list[Extent]:
         """The integers of a vector or matrix, as numbers if they are static.   Raises: Unsuited"""
         if x.ndim == 2 and 0 < (x.static_shape[1] or 0) <= _LONGEST:
             value = known_value(x) if x.dtype.startswith(("int", "uint")) else None
             if value is not None and value.size <= _LONGEST:
                 return [int(n) for n in value.flat]
-            return self._held(at.flatten(x))
+            return self._integers_of(at.flatten(x))
         entries = self._entries_of(x)
         if entries is not None:
             return entries
@@ -147,7 +147,7 @@ class Importer(Interpreter):
         value = known_value(x)
         return None if value is None else [int(n) for n in np.ravel(value)]
 
-    def _follow(self, equation: Any, inputs: Sequence[at.Variable], found: Sequence[at.Variable]) -> None:
+    def _record_integers(self, equation: Any, inputs: Sequence[at.Variable], found: Sequence[at.Variable]) -> None:
         """Track the integers of a result that rearranges integers computed from extents."""
         if not found or found[0].ndim > 1 or not found[0].dtype.startswith(("int", "uint")):
             return
@@ -161,7 +161,7 @@ class Importer(Interpreter):
             if entries is not None and x.static_shape in ((), (len(entries),)):
                 self._entries[x] = entries
         elif name == "concatenate" and any(y in self._entries for y in inputs) and _are_short(inputs):
-            self._entries[x] = [n for y in inputs for n in self._held(y)]
+            self._entries[x] = [n for y in inputs for n in self._integers_of(y)]
 
     def checked(self, outputs: Sequence[at.Variable]) -> list[at.Variable]:
         """Outputs after the run-time checks that the text requires."""

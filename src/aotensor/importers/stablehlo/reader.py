@@ -63,7 +63,7 @@ class _Reader:
         """`sdy.mesh @mesh = <...>`, which says how devices are arranged.   Returns: False, as no function is read"""
         text = self._text
         while text.take("sdy.mesh"):
-            text.of_kind("symbol", "the name of a mesh")
+            text.expect_kind("symbol", "the name of a mesh")
             text.need("=")
             text.skip_brackets()
             text.skip_location()
@@ -81,7 +81,7 @@ class _Reader:
         text.need("func.func")
         while text.kind == "word":
             text.advance()  # public, private
-        name = text.of_kind("symbol", "the name of a function")[1:].strip('"')
+        name = text.expect_kind("symbol", "the name of a function")[1:].strip('"')
         names: dict[str, list[Value]] = {}
         notes: list[dict[str, Any]] = []
         labels: list[str] = []
@@ -93,7 +93,7 @@ class _Reader:
             labels.append(label or read_location(text))
             return value
 
-        arguments = text.listed(argument, ")")
+        arguments = text.parse_list(argument, ")")
         result_notes: list[dict[str, Any]] = []
         declared = self._results(result_notes) if text.take("->") else []
         if text.take("attributes"):
@@ -118,4 +118,4 @@ class _Reader:
             text.skip_location()
             return aval
 
-        return text.listed(one, ")")
+        return text.parse_list(one, ")")

@@ -155,7 +155,7 @@ def _is_extreme(to: Translator, found: Operation, over: tuple[int, ...], region:
     """ "argmax" or "argmin" if the operation computes extreme elements along an axis and their positions; else ""."""
     forest = Forest(to.bodies)
     try:
-        name = extreme_position(forest, forest.of(region, to.constants()))
+        name = extreme_position(forest, forest.trees_of(region, to.constants()))
     except Unsuited:
         return ""
     if not name or len(over) != 1:
@@ -205,7 +205,7 @@ def _sort(to: Translator, found: Operation, equations: list[Equation]) -> None:
         raise Unsuited("the shapes of its operands differ")
     axis = axis_of(found, "dimension", rank=found.operands[0].aval.ndim)
     forest = Forest(to.bodies)
-    results = forest.of(found.regions[0], to.constants())
+    results = forest.trees_of(found.regions[0], to.constants())
     if len(results) != 1 or len(found.regions[0].arguments) != 2 * count:
         raise Unsuited("its comparator does not have two arguments for each operand and one result")
     keys, is_down = sort_keys(results[0])
@@ -238,7 +238,7 @@ def _select_and_scatter(to: Translator, found: Operation, equations: list[Equati
             f"its operand {x.aval}, its source {source.aval} and its initial value {start.aval} do not match"
         )
     forest = Forest(to.bodies)
-    (test,) = found_ if len(found_ := forest.of(select, to.constants())) == 1 else (None,)
+    (test,) = found_ if len(found_ := forest.trees_of(select, to.constants())) == 1 else (None,)
     pair = tuple(forest.tree("argument", argument=k) for k in range(2))
     if test is None or test.parts != pair or test.name not in ("GE", "GT", "LE", "LT"):
         raise Unsuited("its first region does not compare two elements by GE, GT, LE or LT")

@@ -73,7 +73,7 @@ class Forest:
         key = (name, tuple(map(id, parts)), argument, repr(value))
         return self._known.setdefault(key, Tree(name, parts, argument, value))
 
-    def of(self, region: Region, constants: Mapping[int, Any]) -> list[Tree]:
+    def trees_of(self, region: Region, constants: Mapping[int, Any]) -> list[Tree]:
         """The trees of the values that a region returns.   constants: by the identity of a Value
 
         Raises: Unsuited if it does more than compute
@@ -184,7 +184,7 @@ def is_logaddexp(region: Region, functions: Mapping[str, Region]) -> bool:
     """Is it log(exp x + exp y), in JAX's form? functions: that it may call"""
     forest = Forest(functions)
     try:
-        results = forest.of(region, {})
+        results = forest.trees_of(region, {})
     except Unsuited:
         return False
     x, y = (forest.tree("argument", argument=k) for k in range(2))

@@ -8,24 +8,24 @@ from typing import Any, Final
 from aotensor.importers.base import Unsuited
 from aotensor.importers.stablehlo.structure import Operation
 from aotensor.importers.stablehlo.table import (
-    Late,
+    LateParams,
     Step,
     axes,
     axis_of,
     ints,
-    known_or,
     may_be,
     operands,
     shape_of,
+    static_or_given,
     translates,
 )
 
 _WIDTHS: Final = ("edge_padding_low", "edge_padding_high", "interior_padding")
 
 
-def _late_shape(found: Operation, key: str) -> Late:
+def _late_shape(found: Operation, key: str) -> LateParams:
     """A shape given by an operand; static extents of the result's type are numbers."""
-    return lambda given: {key: known_or(shape_of(found), given)}
+    return lambda given: {key: static_or_given(shape_of(found), given)}
 
 
 @translates("broadcast_in_dim", "dynamic_broadcast_in_dim")

@@ -19,7 +19,7 @@ from aotensor.importers.stablehlo.attributes import Aval
 from aotensor.importers.stablehlo.structure import Operation, Value
 
 Params: TypeAlias = dict[str, Any]
-Late: TypeAlias = Callable[..., Params]
+LateParams: TypeAlias = Callable[..., Params]
 """From the integers that shape operands hold, parameters."""
 
 
@@ -35,7 +35,7 @@ class Equation:
     outvars: Sequence[Any]
     name: str = ""
     line: int = 0
-    late: Late | None = None
+    late: LateParams | None = None
     shapes: int = 0
 
 
@@ -64,7 +64,7 @@ class Step:
     invars: Sequence[Any]
     params: Params = field(default_factory=dict)
     shapes: Sequence[Any] = ()
-    late: Late | None = None
+    late: LateParams | None = None
 
 
 TABLE: Final[dict[str, Callable[[Operation], Step]]] = {}
@@ -194,7 +194,7 @@ def may_be(x: Sequence[Any], y: Sequence[Any]) -> bool:
     return len(x) == len(y) and all(a == b or a is None or b is None for a, b in zip(x, y, strict=True))
 
 
-def known_or(known: Sequence[Any], given: Sequence[Extent]) -> list[Extent]:
+def static_or_given(known: Sequence[Any], given: Sequence[Extent]) -> list[Extent]:
     """The static extents of the text, else those given by an operand. Raises: Unsuited for a wrong number"""
     if len(known) != len(given):
         raise Unsuited(f"an operand holds {len(given)} extents for a result with {len(known)} axes")

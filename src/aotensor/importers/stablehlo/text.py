@@ -80,13 +80,13 @@ class Text:
         if not self.take(token):
             self.fail(repr(token))
 
-    def of_kind(self, kind: str, what: str) -> str:
+    def expect_kind(self, kind: str, what: str) -> str:
         """The next token.   Raises: DamagedText if it is of another kind"""
         if self.kind != kind:
             self.fail(what)
         return self.advance()
 
-    def listed(self, item: Callable[[], T], end: str) -> list[T]:
+    def parse_list(self, item: Callable[[], T], end: str) -> list[T]:
         """Parse items between commas, and consume `end`.   Raises: DamagedText"""
         found: list[T] = []
         self.deeper()

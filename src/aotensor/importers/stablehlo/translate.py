@@ -13,7 +13,7 @@ import numpy as np
 from aotensor.errors import GraphValueError, UnsupportedError
 from aotensor.importers.base import Importer, Unsuited, entering
 from aotensor.importers.errors import Untranslated
-from aotensor.importers.lax.interpret import unmet
+from aotensor.importers.lax.interpret import unsupported_part
 from aotensor.importers.lax.rules import RULES
 from aotensor.importers.stablehlo.attributes import Splat, dtype_of
 from aotensor.importers.stablehlo.structure import Function, Module, Operation, Region, Value
@@ -34,12 +34,12 @@ _DEEPEST: Final = 64
 _MOST: Final = 1 << 18
 """Operations of a program with all that it calls, each time anew."""
 
-Written = Callable[["Translator", Operation, list[Equation]], None]
-WRITTEN: Final[dict[str, Written]] = {}
+WriteRule = Callable[["Translator", Operation, list[Equation]], None]
+WRITTEN: Final[dict[str, WriteRule]] = {}
 """Operations that are several primitives, or have regions."""
 
 
-def writes(*names: str, dialect: str = "stablehlo", note: str = "") -> Callable[[Written], Written]:
+def writes(*names: str, dialect: str = "stablehlo", note: str = "") -> Callable[[WriteRule], WriteRule]:
     """A decorator that registers a function that appends equations for these operations, or records equivalents of
     their results.
     """
@@ -179,7 +179,7 @@ class Translator(Importer):
     ) -> Sequence[Value]:
         """Add an equation. outvars: instead of the operation's results   Raises: Unsuited"""
         made = equation(step, found.results if outvars is None else outvars, found)
-        if step.primitive in RULES and (reason := unmet(made, dtype_of)) is not None:
+        if step.primitive in RULES and (reason := unsupported_part(made, dtype_of)) is not None:
             raise Unsuited(reason)
         equations.append(made)
         self.made.update((id(x), made) for x in made.outvars)

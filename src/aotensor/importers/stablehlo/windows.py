@@ -282,7 +282,9 @@ def _check_convolution(found: Operation, x: Value, w: Value, params: Mapping[str
         n, size, made = (v.aval.shape[o[2 + k]] for v, o in ((x, of_x), (w, of_w), (found.results[0], of_y)))
         (low, high), step = params["padding"][k], params["window_strides"][k]
         if n is not None and made is not None and isinstance(low, int) and isinstance(high, int):
-            wide = _spread(n, params["lhs_dilation"][k]) + low + high - _spread(size, params["rhs_dilation"][k])
+            wide = (
+                _span_length(n, params["lhs_dilation"][k]) + low + high - _span_length(size, params["rhs_dilation"][k])
+            )
             if made != (wide // step + 1 if wide >= 0 else 0):
                 raise Unsuited(
                     f"the result {found.results[0].aval} does not have the extents of a convolution of {x.aval} and "
@@ -290,7 +292,7 @@ def _check_convolution(found: Operation, x: Value, w: Value, params: Mapping[str
                 )
 
 
-def _spread(count: int, step: int) -> int:
+def _span_length(count: int, step: int) -> int:
     return max(count - 1, 0) * step + min(count, 1)
 
 

@@ -167,7 +167,7 @@ def _results(op: Operation, operands: Sequence[Array], values: Values) -> Sequen
         case GenericOp():
             return evaluate_generic(op, values)
         case ValueOp():
-            return [nest.declared(op, values)]
+            return [nest.declared_array(op, values)]
         case ProductOp():
             return [nest.product(op, *operands[:2])]
         case CheckOp():

@@ -43,11 +43,11 @@ def run_block(block: Block, values: Values) -> None:
             case DoOp():
                 run_statement(op, values)
             case ValueOp():
-                values[op.result] = declared(op, values)
+                values[op.result] = declared_array(op, values)
             case PrefetchOp():
                 pass
             case BalanceOp():
-                values[op.result] = np.asarray(_balanced(*(values[x] for x in op.operands)))
+                values[op.result] = np.asarray(_balanced_start(*(values[x] for x in op.operands)))
             case ReshapeOp():
                 shape = _shape(op.result, [int(values[n]) for n in op.sizes])
                 values[op.result] = values[op.source].reshape(shape)
@@ -59,7 +59,7 @@ def run_block(block: Block, values: Values) -> None:
                 values[op.results[0]] = compute(op, [values[x] for x in op.operands])
 
 
-def declared(op: ValueOp, values: Mapping[SSAValue, Array]) -> Array:
+def declared_array(op: ValueOp, values: Mapping[SSAValue, Array]) -> Array:
     """The array of a declared value: a new one, or the array of the value whose memory it reuses."""
     kind = op.result.type
     assert isinstance(kind, TensorType)
@@ -88,7 +88,7 @@ class _LastRows(np.ndarray[Any, Any]):
     held: list[int]
 
 
-def _folded(x: Array, where: Sequence[int], op: Operation, is_write: bool = False) -> Sequence[int]:
+def _wrapped_indices(x: Array, where: Sequence[int], op: Operation, is_write: bool = False) -> Sequence[int]:
     """The indices of an element in its buffer. A buffer of the last rows stores row i at i modulo its extent.
 
     Raises: InternalError for a read of a row that has been overwritten.
@@ -131,7 +131,7 @@ def run_statement(op: DoOp, values: Values) -> None:
     for inner in op.body.block.ops:
         if isinstance(inner, YieldOp):
             for (x, where), new in zip(writes, inner.values, strict=True):
-                values[x][tuple(_folded(values[x], where, op, is_write=True))] = value(new)
+                values[x][tuple(_wrapped_indices(values[x], where, op, is_write=True))] = value(new)
         elif isinstance(inner, tensor.ExtractOp):
             inside[inner.result] = _element(values[inner.tensor], [int(value(i)) for i in inner.indices], op)
         elif isinstance(inner, ExtractIfOp):
@@ -149,13 +149,13 @@ def _where(subscripts: Sequence[Subscript], values: Mapping[SSAValue, Array]) ->
 
 
 def _element(x: Array, where: Sequence[int], op: Operation) -> Array:
-    where = _folded(x, where, op)
+    where = _wrapped_indices(x, where, op)
     if any(not 0 <= i < n for i, n in zip(where, x.shape, strict=True)):
         raise InternalError(f"interpret: {op.name} at {list(where)} of an array of shape {x.shape}")
     return np.asarray(x[tuple(where)])
 
 
-def _balanced(row: Array, extent: Array, size: Array, group: Array, indptr: Array) -> int:
+def _balanced_start(row: Array, extent: Array, size: Array, group: Array, indptr: Array) -> int:
     """The chunk start that `nest.balance` returns instead of `row`; a row counts as one entry more."""
     weights = indptr[: int(extent) + 1].astype(np.int64) + np.arange(int(extent) + 1)
     mean = int(weights[-1]) / int(extent)

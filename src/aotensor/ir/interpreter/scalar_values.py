@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Operation
 
 import aotensor.ops.elementwise.special  # noqa: F401  (puts sigmoid, softplus, ... into the table)
-from aotensor.core.types import Array, converted
+from aotensor.core.types import Array, cast_array
 from aotensor.errors import InternalError
 from aotensor.ir.nest.chunks import ChunkSizeOp, ChunksOp, chunk_number
 from aotensor.ir.types import DTYPE_OF_FLOAT
@@ -77,7 +77,7 @@ def _converted(x: Array, kind: np.dtype[Any]) -> Array:
     if kind == np.bool_:
         return (x & 1).astype(kind)
     is_same_width = x.dtype.kind == "u" and kind.kind == "i" and x.dtype.itemsize == kind.itemsize
-    return x.view(kind) if is_same_width else converted(x, kind)
+    return x.view(kind) if is_same_width else cast_array(x, kind)
 
 
 def _reference(symbol: str) -> Rule:

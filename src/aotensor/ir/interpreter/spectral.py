@@ -10,7 +10,7 @@ import numpy as np
 
 from aotensor.core.types import Array
 from aotensor.ops.linalg.eigen import TRIANGLES
-from aotensor.ops.linalg.shapes import of_finite
+from aotensor.ops.linalg.shapes import if_finite
 from aotensor.ops.linalg.signs import paired_phases, phases_of
 
 Rule: TypeAlias = Callable[..., tuple[Sequence[Array], int]]
@@ -21,7 +21,7 @@ def _converged(
 ) -> tuple[list[Array], int]:
     """The results of an iteration and failure 0; if it does not converge, nan and failure 1."""
     try:
-        return of_finite(fn, a, read), 0
+        return if_finite(fn, a, read), 0
     except np.linalg.LinAlgError:
         return [np.full(shape, np.nan, a.dtype) for shape in shapes], 1
 

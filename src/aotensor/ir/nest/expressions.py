@@ -82,11 +82,11 @@ class Sizes:
         self.table = self._table()
         for size in self._folded.values():
             if not size.is_size:
-                parts = (self._folded.get(self.same(y)) for y in size.op.operands)
+                parts = (self._folded.get(self.representative(y)) for y in size.op.operands)
                 size.length = 1 + sum(1 if part is None or part.is_named else part.length for part in parts)
                 size.is_named = size.uses + len(size.inner) > 1 and size.length > _SHORT
 
-    def same(self, x: SSAValue) -> SSAValue:
+    def representative(self, x: SSAValue) -> SSAValue:
         """The representative of all values equal to x: the first one."""
         return self._same.get(x, x)
 
@@ -106,7 +106,7 @@ class Sizes:
         """Find equal values in a block and in the blocks around it."""
         for op in block.ops:
             if _is_foldable(op):
-                (x,), operands = op.results, [self.same(y) for y in op.operands]
+                (x,), operands = op.results, [self.representative(y) for y in op.operands]
                 is_size = self._is_size(op, operands)
                 scope = known.maps[-1] if is_size else known
                 first = self._same[x] = scope.setdefault((type(op), fact_of(op), *operands), x)
@@ -131,20 +131,20 @@ class Sizes:
         if isinstance(op, arith.ConstantOp):
             return isinstance(op.value, IntegerAttr) and op.value.value.data > 0
         if isinstance(op, ChunkSizeOp):
-            return self._is_positive(self.same(op.group))
-        return isinstance(op, arith.MaxSIOp) and any(self._is_positive(self.same(y)) for y in op.operands)
+            return self._is_positive(self.representative(op.group))
+        return isinstance(op, arith.MaxSIOp) and any(self._is_positive(self.representative(y)) for y in op.operands)
 
     def _count(self, function: func.FuncOp) -> None:
         """Count the uses of each value, except by arithmetic whose result is unused."""
         for op in walk(function):
             is_folded = type(op) in _FOLDABLE and op.results[0] in self._same
             for x in () if is_folded else op.operands:
-                if (size := self._folded.get(self.same(x))) is not None:
+                if (size := self._folded.get(self.representative(x))) is not None:
                     size.uses += 1
         for x, size in reversed(self._folded.items()):
             if size.uses or size.inner:
                 for y in size.op.operands:
-                    if (part := self._folded.get(self.same(y))) is not None:
+                    if (part := self._folded.get(self.representative(y))) is not None:
                         part.inner.append(x)
 
     def _table(self) -> list[SSAValue]:
@@ -163,7 +163,7 @@ class Sizes:
 
     def _name(self, x: SSAValue, op: Operation) -> None:
         if isinstance(op, tensor.DimOp):
-            axis = literal(self._folded[self.same(op.index)].op)
+            axis = literal(self._folded[self.representative(op.index)].op)
             assert isinstance(op.source, BlockArgument) and isinstance(axis, int)
             name = self._dims.get((op.source.index, axis)) or f"{op.source.name_hint or 'x'}.{axis}"
             self.names[x] = name if SSAValue.is_valid_name(name) else f"d{op.source.index}.{axis}"
@@ -231,7 +231,7 @@ def has_no_flags(op: Operation) -> bool:
     return op.properties.get("overflowFlags", _NONE) == _NONE
 
 
-def written(op: Operation, text: Callable[[SSAValue, int], str]) -> Text:
+def expression_text(op: Operation, text: Callable[[SSAValue, int], str]) -> Text:
     """The expression of an operation. text: renders an operand, in parentheses if it binds less than a strength."""
     if (number := literal(op)) is not None:
         return number_text(number)

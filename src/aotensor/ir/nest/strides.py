@@ -20,7 +20,7 @@ def stride_along(index: Subscript, counter: SSAValue) -> int | None:
         return 1
     if isinstance(index, int) or isinstance(index.owner, Block):
         return 0
-    return _of(index.owner, counter)
+    return _counter_factor(index.owner, counter)
 
 
 def is_contiguous(subscripts: Sequence[Subscript], counter: SSAValue) -> bool:
@@ -29,7 +29,7 @@ def is_contiguous(subscripts: Sequence[Subscript], counter: SSAValue) -> bool:
     return all(s == 0 for s in strides[:-1]) and (not strides or strides[-1] in (0, 1))
 
 
-def _of(op: Operation, counter: SSAValue) -> int | None:
+def _counter_factor(op: Operation, counter: SSAValue) -> int | None:
     strides = [stride_along(x, counter) for x in op.operands]
     match op:
         case arith.AddiOp():
@@ -42,7 +42,7 @@ def _of(op: Operation, counter: SSAValue) -> int | None:
             return 0 if all(s == 0 for s in strides) and not op.regions else None
 
 
-def moved(index: SSAValue, loop: LoopOp) -> tuple[tuple[SSAValue, ...], tuple[SSAValue, ...]] | None:
+def split_by_counter(index: SSAValue, loop: LoopOp) -> tuple[tuple[SSAValue, ...], tuple[SSAValue, ...]] | None:
     """Split an index into a loop's counter and loop-invariant values: (values added, values subtracted); else None."""
     if index is loop.counter:
         return (), ()
@@ -50,11 +50,11 @@ def moved(index: SSAValue, loop: LoopOp) -> tuple[tuple[SSAValue, ...], tuple[SS
     if is_fixed(index, loop):
         return None
     if isinstance(op, arith.SubiOp) and is_fixed(op.rhs, loop):
-        found = moved(op.lhs, loop)
+        found = split_by_counter(op.lhs, loop)
         return None if found is None else (found[0], (*found[1], op.rhs))
     if isinstance(op, arith.AddiOp):
         for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-            found = moved(one, loop) if is_fixed(other, loop) else None
+            found = split_by_counter(one, loop) if is_fixed(other, loop) else None
             if found is not None:
                 return (*found[0], other), found[1]
     return None

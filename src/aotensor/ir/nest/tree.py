@@ -45,11 +45,11 @@ def statements(op: Operation) -> Iterator[DoOp]:
     return (x for x in walk(op) if isinstance(x, DoOp))
 
 
-Way: TypeAlias = tuple[SSAValue, ...]
+Derivation: TypeAlias = tuple[SSAValue, ...]
 """How iterations are divided: the `indptr` of a slice and its entries, or of chunks balanced by entries."""
 
 
-def axis_of(subscripts: Sequence[Subscript], loop: LoopOp) -> tuple[int, Way] | None:
+def axis_of(subscripts: Sequence[Subscript], loop: LoopOp) -> tuple[int, Derivation] | None:
     """The axis of an access that a loop iterates over, and how the loop's iterations divide that axis.
 
     The division is (): none; an indptr, which divides entries into slices; or that of a block of iterations, of which
@@ -63,10 +63,10 @@ def axis_of(subscripts: Sequence[Subscript], loop: LoopOp) -> tuple[int, Way] | 
         if isinstance(index, BlockArgument):
             inner = index.block.parent_op()
             if isinstance(inner, EntriesOp):
-                way: Way | None = () if inner.slice is counter else _way_in_block(inner.slice, counter)
+                way: Derivation | None = () if inner.slice is counter else _block_derivation(inner.slice, counter)
                 if way is not None:
                     return axis, (inner.indptr, *way)
-            way = _way_in_block(index, counter)
+            way = _block_derivation(index, counter)
             if way is not None:
                 return axis, way
     return None
@@ -78,20 +78,20 @@ def _is_number_of(index: SSAValue, loop: LoopOp) -> bool:
     return isinstance(op, arith.DivUIOp) and isinstance(loop, ForOp) and tuple(op.operands) == (loop.counter, loop.step)
 
 
-def _way_in_block(index: SSAValue, start: SSAValue) -> Way | None:
+def _block_derivation(index: SSAValue, start: SSAValue) -> Derivation | None:
     """How the loop of an index iterates over the block that starts at `start`; None if it does not."""
     while isinstance(index, BlockArgument):
         loop = index.block.parent_op()
         if not isinstance(loop, ForOp) or loop.lower is None:
             return None
         index = loop.lower
-        way = _way_from(index, start)
+        way = _derivation(index, start)
         if way is not None:
             return way
     return None
 
 
-def _way_from(index: SSAValue, start: SSAValue) -> Way | None:
+def _derivation(index: SSAValue, start: SSAValue) -> Derivation | None:
     """How `index` derives from `start`: equal, its balanced start, or its maximum with another value; else None."""
     if index is start:
         return ()
@@ -99,7 +99,7 @@ def _way_from(index: SSAValue, start: SSAValue) -> Way | None:
         return (index.owner.indptr,) if index.owner.row is start else None
     if not isinstance(index.owner, arith.MaxSIOp):
         return None
-    return next((way for x in index.owner.operands if (way := _way_from(x, start)) is not None), None)
+    return next((way for x in index.owner.operands if (way := _derivation(x, start)) is not None), None)
 
 
 def gathers(statement: DoOp) -> set[SSAValue]:
@@ -139,7 +139,7 @@ def used_values(op: Operation) -> dict[SSAValue, None]:
     return {x: None for x in found if x.owner not in inside}
 
 
-def declared(x: SSAValue) -> ValueOp | None:
+def declaration_of(x: SSAValue) -> ValueOp | None:
     """The declaration of a value that statements write; None for arguments and results of other operations."""
     return x.owner if isinstance(x.owner, ValueOp) else None
 
@@ -172,7 +172,7 @@ def sole_writer(x: SSAValue) -> DoOp | None:
 
 def is_written(x: SSAValue) -> bool:
     """Does a value have defined elements: is it not a declared value that no statement writes?"""
-    value = declared(x)
+    value = declaration_of(x)
     if value is None or value.init is not None:
         return True
     views = [use.operation.result for use in x.uses if isinstance(use.operation, ReshapeOp)]
@@ -181,7 +181,7 @@ def is_written(x: SSAValue) -> bool:
 
 def is_updated(x: SSAValue) -> bool:
     """Is a value a reduction: does it have an initial value that statements update?"""
-    value = declared(x)
+    value = declaration_of(x)
     return value is not None and value.init is not None
 
 

@@ -28,7 +28,16 @@ from aotensor.ir.nest.loops import ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
 from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.ir.nest.tree import Way, axis_of, gathers, is_register, is_tensor, known_extent, loops_around, statements
+from aotensor.ir.nest.tree import (
+    Derivation,
+    axis_of,
+    gathers,
+    is_register,
+    is_tensor,
+    known_extent,
+    loops_around,
+    statements,
+)
 from aotensor.ir.upstream import walk
 
 
@@ -113,7 +122,7 @@ class _Verification:
                 continue
             same = [a for a in self.accesses[old] if a.op is access.op]
             behind = [a for a in self.accesses[old] if self.order[a.op] > self.order[access.op]]
-            later = [a for a in behind if not are_apart(access, a)]
+            later = [a for a in behind if not are_disjoint(access, a)]
             if later or any(a.subscripts != access.subscripts for a in same):
                 raise _broken(old, access.op, "is overwritten before it is read for the last time")
 
@@ -157,7 +166,7 @@ def _check_window(x: SSAValue, writer: Access, reader: Access) -> None:
         raise _broken(x, reader.op, "holds the last rows only, and is read where others may have taken their place")
 
 
-def are_apart(one: Access, other: Access) -> bool:
+def are_disjoint(one: Access, other: Access) -> bool:
     """Are two accesses disjoint along an axis, because the loop of one begins where the loop of the other ends?"""
     for axis, (i, j) in enumerate(zip(one.subscripts or (), other.subscripts or (), strict=False)):
         loops = [x.block.parent_op() for x in (i, j) if isinstance(x, BlockArgument)]
@@ -214,7 +223,7 @@ def _combination(access: Access) -> type[Operation] | None:
     return type(owner) if isinstance(owner, Operation) else None
 
 
-def _along(access: Access, loop: LoopOp) -> tuple[int, Way] | None:
+def _along(access: Access, loop: LoopOp) -> tuple[int, Derivation] | None:
     return None if access.subscripts is None else axis_of(access.subscripts, loop)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from aotensor.core import dtypes
 from aotensor.graph.variable import Variable
 from aotensor.ops.complex.holomorphic import holomorphic_in
-from aotensor.ops.complex.parts import parts, to_complex, whole
+from aotensor.ops.complex.parts import join_parts, parts, to_complex
 from aotensor.ops.diagonal import tril, triu
 from aotensor.ops.elementwise.arithmetic import neg
 from aotensor.ops.shape.axes import matrix_transpose
@@ -41,7 +41,7 @@ def by_blocks(function: Callable[[Variable], Variable], z: Variable, is_holomorp
     rows, columns = found.ndim - 2, found.ndim - 1
     half = shape_i(found, rows) // 2, shape_i(found, columns) // 2
     left = found[..., : half[1]]
-    both = whole(left[..., : half[0], :], left[..., half[0] :, :])
+    both = join_parts(left[..., : half[0], :], left[..., half[0] :, :])
     return holomorphic_in(both, z) if is_holomorphic else both
 
 
@@ -53,7 +53,7 @@ def hermitian_factor(factor: Callable[[Variable], Variable], z: Variable) -> Var
     such factor. Only the lower triangle of z is read, and the real part of its diagonal.
     """
     found = factor(_by_elements(*(tril(part, -k) for k, part in enumerate(parts(z)))))
-    return whole(found[..., ::2, ::2], found[..., 1::2, ::2])
+    return join_parts(found[..., ::2, ::2], found[..., 1::2, ::2])
 
 
 def _by_elements(re: Variable, im: Variable) -> Variable:
@@ -78,24 +78,24 @@ def solved_unit_triangular(
     extents[-core] = 2 * extents[-core]
     found = solve(_by_elements(*parts(strict)), reshape(stack([re, im], axis=b.ndim - core + 1), extents))
     columns = (slice(None),) * (core - 1)
-    return whole(*(found[..., slice(k, None, 2), *columns] for k in range(2)))
+    return join_parts(*(found[..., slice(k, None, 2), *columns] for k in range(2)))
 
 
-def solved(
+def solve_blocks(
     solve: Callable[[Variable, Variable], Variable], a: Variable, b: Variable, core: int, assume_a: str, lower: bool
 ) -> Variable:
     """x with a·x = b for complex a, b, by a solver for real matrices.   core: 1 where b holds vectors, 2 for
     matrices
     """
     common = dtypes.complex_of(dtypes.promote(a.dtype, b.dtype))
-    a, b = _meant(to_complex(a, common), assume_a, lower), to_complex(b, common)
+    a, b = _full_matrix(to_complex(a, common), assume_a, lower), to_complex(b, common)
     found = solve(as_blocks(a), concatenate(list(parts(b)), axis=-core))
     half, columns = shape_i(found, found.ndim - core) // 2, (slice(None),) * (core - 1)
     both = (found[..., part, *columns] for part in (slice(None, half), slice(half, None)))
-    return holomorphic_in(whole(*both), a, b)
+    return holomorphic_in(join_parts(*both), a, b)
 
 
-def _meant(a: Variable, assume_a: str, lower: bool) -> Variable:
+def _full_matrix(a: Variable, assume_a: str, lower: bool) -> Variable:
     """The full matrix that `a` represents under the option `assume_a`: banded, Hermitian, or `a` itself."""
     if assume_a in ("diagonal", "tridiagonal"):
         width = int(assume_a == "tridiagonal")

@@ -19,7 +19,7 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.complex.formulas import direction
 from aotensor.ops.complex.functions import FUNCTIONS, ComplexFunction
 from aotensor.ops.complex.holomorphic import holomorphic_in
-from aotensor.ops.complex.parts import FromParts, parts, real, to_complex, whole
+from aotensor.ops.complex.parts import FromParts, join_parts, parts, real, to_complex
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.arithmetic import identity, second
 from aotensor.ops.elementwise.base import Elementwise
@@ -144,7 +144,7 @@ def _linear(op: Op, inputs: Sequence[Variable], count: int) -> Apply | None:
     values, nondifferentiable = inputs[:count], [real(x) for x in inputs[count:]]
     if not any(dtypes.is_complex(x.dtype) for x in values):
         return op.apply(*values, *nondifferentiable)
-    on_parts = _of_parts(op)
+    on_parts = _real_counterpart(op)
     if on_parts is None:
         return None
     sides = [on_parts.apply(*side, *nondifferentiable).outputs for side in zip(*map(parts, values), strict=True)]
@@ -153,7 +153,7 @@ def _linear(op: Op, inputs: Sequence[Variable], count: int) -> Apply | None:
     return FromParts(len(common)).apply(*whole_parts)
 
 
-def _of_parts(op: Op) -> Op | None:
+def _real_counterpart(op: Op) -> Op | None:
     """The op with complex dtypes among its parameters replaced by the dtypes of their parts; None for a real result."""
     if not is_dataclass(op):
         return op
@@ -173,11 +173,11 @@ def _bilinear(op: Op, inputs: Sequence[Variable], factors: tuple[int, int]) -> A
         return op(*(known.get(k, z) for k, z in enumerate(inputs)))  # type: ignore[no-any-return]
 
     if not dtypes.is_complex(a.dtype):
-        return _node(whole(*(_cast_to_part(product(a, part), (a, b)) for part in parts(b))))
+        return _node(join_parts(*(_cast_to_part(product(a, part), (a, b)) for part in parts(b))))
     if not dtypes.is_complex(b.dtype):
-        return _node(whole(*(_cast_to_part(product(part, b), (a, b)) for part in parts(a))))
+        return _node(join_parts(*(_cast_to_part(product(part, b), (a, b)) for part in parts(a))))
     (u, v), (x, y) = parts(a), parts(b)
-    return _node(whole(product(u, x) - product(v, y), product(u, y) + product(v, x)))
+    return _node(join_parts(product(u, x) - product(v, y), product(u, y) + product(v, x)))
 
 
 def _cast_to_part(x: Variable, inputs: Sequence[Variable]) -> Variable:
@@ -199,7 +199,7 @@ def _elementwise(op: Elementwise, inputs: Sequence[Variable]) -> Apply | None:
 def _cast(dtype: str, inputs: Sequence[Variable]) -> Apply | None:
     (z,) = inputs
     if dtypes.is_complex(dtype):
-        return _node(whole(*(cast(part, dtypes.part_of(dtype)) for part in parts(z))))
+        return _node(join_parts(*(cast(part, dtypes.part_of(dtype)) for part in parts(z))))
     if dtype == "bool":
         return _node(neq(z, 0))
     raise GraphTypeError(
@@ -212,13 +212,13 @@ def _switch(condition: Variable, a: Variable, b: Variable) -> Variable:
     if not any(dtypes.is_complex(x.dtype) for x in (a, b)):
         return switch(condition, a, b)
     part = dtypes.part_of(dtypes.promote(a.dtype, b.dtype))
-    return whole(*(cast(switch(condition, x, y), part) for x, y in zip(parts(a), parts(b), strict=True)))
+    return join_parts(*(cast(switch(condition, x, y), part) for x, y in zip(parts(a), parts(b), strict=True)))
 
 
 def _second(a: Variable, b: Variable) -> Variable:
     if not dtypes.is_complex(b.dtype):
         return second(real(a), b)
-    return whole(*(second(real(a), part) for part in parts(b)))
+    return join_parts(*(second(real(a), part) for part in parts(b)))
 
 
 def _equal(a: Variable, b: Variable) -> Variable:
@@ -232,13 +232,13 @@ def _differ(a: Variable, b: Variable) -> Variable:
 _COMPOSED: Final[dict[str, Callable[..., Variable]]] = {
     "abs": lambda z: hypot(*parts(z)),
     "eq": _equal,
-    "identity": lambda z: whole(*map(identity, parts(z))),
+    "identity": lambda z: join_parts(*map(identity, parts(z))),
     "isfinite": lambda z: and_(*map(isfinite, parts(z))),
     "isinf": lambda z: or_(*map(isinf, parts(z))),
     "isnan": lambda z: or_(*map(isnan, parts(z))),
     "neq": _differ,
     "second": _second,
-    "sign": lambda z: whole(*direction(parts(z))),
+    "sign": lambda z: join_parts(*direction(parts(z))),
     "switch": _switch,
 }
 """Functions that are not holomorphic → the same by real and imaginary parts."""

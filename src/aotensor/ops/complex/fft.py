@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from aotensor.core import dtypes
 from aotensor.core.types import normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.complex.parts import complex, imag, real, to_complex
 from aotensor.ops.complex.transform import Dft, OfHalf, RealDft
@@ -37,13 +37,13 @@ def fft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Va
     Raises: GraphTypeError for a scalar; GraphValueError for an invalid norm, length or axis. A length of 0 at
     run time gives an empty result, a negative one is an error of the call.
     """
-    return transformed("fft", x, n, axis, norm, -1)
+    return transform_axis("fft", x, n, axis, norm, -1)
 
 
 @coerced
 def ifft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Variable:
     """The inverse of `fft` with the same norm: 1/n·Σₖ x[k]·exp(2πi·jk/n) for "backward".   Raises: as `fft`"""
-    return transformed("ifft", x, n, axis, norm, 1)
+    return transform_axis("ifft", x, n, axis, norm, 1)
 
 
 @coerced
@@ -124,7 +124,7 @@ def _along(
     found = as_tensor(x)
     chosen = chosen_axes(name, found, s, axes)
     for axis, length in reversed(chosen):
-        found = transformed(name, found, length, axis, norm, sign)
+        found = transform_axis(name, found, length, axis, norm, sign)
     return found if chosen else _complex(found)
 
 
@@ -146,7 +146,7 @@ def chosen_axes(
     return list(zip(chosen, lengths, strict=True))
 
 
-def transformed(name: str, x: Any, n: Length, axis: int, norm: str | None, sign: int) -> Variable:
+def transform_axis(name: str, x: Any, n: Length, axis: int, norm: str | None, sign: int) -> Variable:
     """Complex Fourier transform along an axis, forward for sign −1. `name` is used in errors.   Raises: as `fft`"""
     factor = _factor(name, norm, sign)
     rows, length, axis = _rows(name, _complex(as_tensor(x)), n, axis)
@@ -164,7 +164,7 @@ def _floating(dtype: str) -> str:
 
 def _factor(name: str, norm: str | None, sign: int) -> float:
     """The exponent of 1/n by which `norm` scales this direction.   Raises: GraphValueError for an unknown norm"""
-    chosen = one_of(f"{name}: norm", "backward" if norm is None else norm, ("backward", "ortho", "forward"))
+    chosen = check_choice(f"{name}: norm", "backward" if norm is None else norm, ("backward", "ortho", "forward"))
     return 0.5 if chosen == "ortho" else float((chosen == "forward") == (sign < 0))
 
 

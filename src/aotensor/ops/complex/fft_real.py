@@ -8,7 +8,7 @@ from typing import Any
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.complex.fft import Length, chosen_axes, ifft, irfft, rfft, transformed
+from aotensor.ops.complex.fft import Length, chosen_axes, ifft, irfft, rfft, transform_axis
 from aotensor.ops.complex.parts import conj
 from aotensor.ops.shape.extents import SymbolicExtent
 
@@ -85,7 +85,7 @@ def _forward(
     *others, last = _at_least_one(name, found, chosen_axes(name, found, s, axes))
     found = rfft(found, last[1], last[0], norm)
     for axis, length in reversed(others):
-        found = transformed(name, found, length, axis, norm, -1)
+        found = transform_axis(name, found, length, axis, norm, -1)
     return found
 
 

@@ -256,7 +256,7 @@ def hyperbolic_tangent(z: Number) -> Pair:
     return switch(is_far, copysign(zeros_like(x) + 1, x), beta * rho * s / below), switch(is_far, far, t / below)
 
 
-def _rotated(z: Number) -> Pair:
+def _times_i(z: Number) -> Pair:
     """i·z."""
     return neg(_im(z)), z[0]
 
@@ -268,10 +268,10 @@ def _rotated_back(z: Number) -> Pair:
 
 def tangent(z: Number) -> Pair:
     """tan z = −i·tanh(i·z)."""
-    return _rotated_back(hyperbolic_tangent(_rotated(z)))
+    return _rotated_back(hyperbolic_tangent(_times_i(z)))
 
 
-def _roots_beside_one(z: Number) -> tuple[Pair, Pair]:
+def _roots_of_one_minus_plus(z: Number) -> tuple[Pair, Pair]:
     """(√(1 − z), √(1 + z)), keeping the signs of zeros."""
     x, y = z[0], _im(z)
     return root((1 - x, neg(y))), root((1 + x, y))
@@ -279,19 +279,19 @@ def _roots_beside_one(z: Number) -> tuple[Pair, Pair]:
 
 def inverse_sine(z: Number) -> Pair:
     """arcsin z; cuts on the real axis beyond ±1."""
-    (a, b), (c, d) = _roots_beside_one(z)
+    (a, b), (c, d) = _roots_of_one_minus_plus(z)
     return arctan2(z[0], a * c - b * d), arcsinh(a * d - b * c)
 
 
 def inverse_cosine(z: Number) -> Pair:
     """arccos z; cuts on the real axis beyond ±1."""
-    (a, b), (c, d) = _roots_beside_one(z)
+    (a, b), (c, d) = _roots_of_one_minus_plus(z)
     return 2 * arctan2(a, c), arcsinh(c * b - d * a)
 
 
 def inverse_hyperbolic_sine(z: Number) -> Pair:
     """arcsinh z = −i·arcsin(i·z)."""
-    return _rotated_back(inverse_sine(_rotated(z)))
+    return _rotated_back(inverse_sine(_times_i(z)))
 
 
 def inverse_hyperbolic_cosine(z: Number) -> Pair:
@@ -313,7 +313,7 @@ def inverse_hyperbolic_tangent(z: Number) -> Pair:
 
 def inverse_tangent(z: Number) -> Pair:
     """arctan z = −i·arctanh(i·z)."""
-    return _rotated_back(inverse_hyperbolic_tangent(_rotated(z)))
+    return _rotated_back(inverse_hyperbolic_tangent(_times_i(z)))
 
 
 def direction(z: Number) -> Pair:

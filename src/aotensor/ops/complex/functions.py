@@ -17,12 +17,12 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.graph.op import Apply, Op, connected, sum_terms
 from aotensor.graph.variable import Variable, Variables
-from aotensor.ops.batching import aligned
+from aotensor.ops.batching import align_rank
 from aotensor.ops.complex import formulas
-from aotensor.ops.complex.parts import joined, parts, real, same_shape, to_complex, whole
+from aotensor.ops.complex.parts import join_arrays, join_parts, parts, real, same_shape, to_complex
 from aotensor.ops.elementwise import powers
 from aotensor.ops.elementwise.arithmetic import add, mul, sqr
-from aotensor.ops.elementwise.base import expanded, unbroadcast
+from aotensor.ops.elementwise.base import broadcast_to_result, unbroadcast
 from aotensor.ops.elementwise.compare import cast, eq, switch
 from aotensor.ops.elementwise.elementary import cos, cosh, log, sin, sinh, sqrt
 from aotensor.ops.elementwise.scipy_reference import scipy_special
@@ -95,7 +95,7 @@ class ComplexFunction(Op):
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (y,) = outputs
         moving = connected(tangents).items()
-        terms = [expanded(self._scaled(to_complex(t, y.dtype), k, inputs, y), y) for k, t in moving]
+        terms = [broadcast_to_result(self._scaled(to_complex(t, y.dtype), k, inputs, y), y) for k, t in moving]
         return [sum_terms(terms, add)]
 
     def _scaled(self, g: Variable, position: int, inputs: Sequence[Variable], y: Variable) -> Variable:
@@ -108,7 +108,7 @@ class ComplexFunction(Op):
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         rank = node.outputs[0].ndim
-        return self.apply(*(aligned(x, rank) if on else x for x, on in zip(inputs, is_batched, strict=True))).outputs
+        return self.apply(*(align_rank(x, rank) if on else x for x, on in zip(inputs, is_batched, strict=True))).outputs
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         part = dtypes.part_of(dtypes.promote(*(x.dtype for x in inputs)))
@@ -118,7 +118,7 @@ class ComplexFunction(Op):
         ]
         re, im = FUNCTIONS[self.function].formula(*numbers, *self._literals)
         assert im is not None
-        return [whole(*same_shape(re, im))]
+        return [join_parts(*same_shape(re, im))]
 
 
 def _reference_times(*factors: Array) -> Array:
@@ -128,20 +128,20 @@ def _reference_times(*factors: Array) -> Array:
         if x.dtype.kind == y.dtype.kind:
             return x * y
         scaled, by = (x, y) if x.dtype.kind == "c" else (y, x)
-        return joined(scaled.real * by, scaled.imag * by)
+        return join_arrays(scaled.real * by, scaled.imag * by)
 
     return np.asarray(reduce(times, factors))
 
 
 def _reference_divide(x: Array, y: Array) -> Any:
-    return x / y if y.dtype.kind == "c" else joined(x.real / y, x.imag / y)
+    return x / y if y.dtype.kind == "c" else join_arrays(x.real / y, x.imag / y)
 
 
 def _times_the_others(g: Variable, position: int, inputs: Sequence[Variable], y: Variable) -> Variable:
     return mul(g, *(x for k, x in enumerate(inputs) if k != position))
 
 
-def _of_base(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
+def _pullback_of_base(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
     """The pullback of aᵇ in a: g·b·aᵇ⁻¹; at a = 0 it is 0 for b = 0, and 0ᵇ⁻¹ is 1 for b = 1, 0 for Re b > 1, else
     nan.
     """
@@ -149,7 +149,7 @@ def _of_base(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
     return switch(eq(a, 0), at_zero, g * b * y / switch(eq(a, 0), 1, a))
 
 
-def _of_exponent(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
+def _pullback_of_exponent(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
     """The pullback of aᵇ in b: g·aᵇ·ln a; 0 where a is 0."""
     return switch(eq(a, 0), 0, g * y * log(switch(eq(a, 0), 1, a)))
 
@@ -176,7 +176,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "reciprocal": _simple("reciprocal", formulas.reciprocal, lambda g, x, y: -g * sqr(y)),
     "sqr": _simple("square", formulas.square, lambda g, x, y: 2 * g * x),
     "int_pow": Function(lambda x, n: np.power(x, np.asarray(n, x.dtype)), formulas.integer_power, ()),
-    "pow": Function(np.power, formulas.power, (_of_base, _of_exponent)),
+    "pow": Function(np.power, formulas.power, (_pullback_of_base, _pullback_of_exponent)),
     "exp": _simple("exp", formulas.exponential, lambda g, x, y: g * y),
     "exp2": _simple("exp2", formulas.exponential2, lambda g, x, y: g * y * real_log(2)),
     "expm1": _simple("expm1", formulas.expm1_of, lambda g, x, y: g * (y + 1)),

@@ -7,7 +7,7 @@ from typing import Any
 
 from aotensor.core import dtypes
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.complex.parts import parts, whole
+from aotensor.ops.complex.parts import join_parts, parts
 from aotensor.ops.scan.arguments import as_list
 from aotensor.ops.scan.step import parse, until
 from aotensor.ops.shape.join import stack
@@ -18,9 +18,9 @@ def as_pair(x: Variable) -> Variable:
     return stack(parts(x), axis=x.ndim)
 
 
-def of_pair(x: Variable) -> Variable:
+def from_pair(x: Variable) -> Variable:
     """(…, 2) real → (…) complex."""
-    return whole(x[..., 0], x[..., 1])
+    return join_parts(x[..., 0], x[..., 1])
 
 
 class RealLoop:
@@ -55,13 +55,13 @@ class RealLoop:
     def step(self, *arguments: Any) -> Any:
         """Call the user's step, converting pairs to complex values and back."""
         count = len(self._is_complex)
-        rows = [of_pair(x) if on else x for x, on in zip(arguments, self._is_complex, strict=False)]
+        rows = [from_pair(x) if on else x for x, on in zip(arguments, self._is_complex, strict=False)]
         result = parse(self._fn(*rows, *arguments[count:]))
         self._outputs = [dtypes.is_complex(x.dtype) for x in result.outputs]
         outputs = [as_pair(x) if on else x for x, on in zip(result.outputs, self._outputs, strict=True)]
         last = [] if result.condition is None else [until(result.condition)]
         return [outputs, result.updates, *last]
 
-    def joined(self, outputs: Sequence[Variable]) -> list[Variable]:
+    def to_complex(self, outputs: Sequence[Variable]) -> list[Variable]:
         """The results of the loop, converted from pairs to complex values."""
-        return [of_pair(x) if on else x for x, on in zip(outputs, self._outputs, strict=True)]
+        return [from_pair(x) if on else x for x, on in zip(outputs, self._outputs, strict=True)]

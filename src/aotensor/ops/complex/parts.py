@@ -51,7 +51,7 @@ class FromParts(Op):
         return tuple(found)
 
     def reference(self, *parts: Array) -> tuple[Array, ...]:
-        return tuple(joined(re, im) for re, im in zip(parts[: self.count], parts[self.count :], strict=True))
+        return tuple(join_arrays(re, im) for re, im in zip(parts[: self.count], parts[self.count :], strict=True))
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         given = filled(cotangents, outputs)
@@ -59,7 +59,7 @@ class FromParts(Op):
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         given = filled(tangents, inputs)
-        return [whole(*pair) for pair in zip(given[: self.count], given[self.count :], strict=True)]
+        return [join_parts(*pair) for pair in zip(given[: self.count], given[self.count :], strict=True)]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[k % self.count == output for output in range(self.count)] for k in range(2 * self.count)]
@@ -92,7 +92,7 @@ class Part(Op):
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (g,) = cotangents
-        return [whole(zeros_like(g), neg(g)) if self.index else whole(g, zeros_like(g))]
+        return [join_parts(zeros_like(g), neg(g)) if self.index else join_parts(g, zeros_like(g))]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [part_of(tangents[0], self.index)]
@@ -140,7 +140,7 @@ class OfPairs(Op):
         return TensorType(dtypes.complex_of(pairs.dtype), pairs.shape[:-1])
 
     def reference(self, pairs: Array) -> Array:
-        return joined(pairs[..., 0], pairs[..., 1])
+        return join_arrays(pairs[..., 0], pairs[..., 1])
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [AsPairs()(conj(cotangents[0]))]
@@ -173,7 +173,7 @@ def part_of(z: Variable, index: int) -> Variable:
     return Part(index).apply(z).outputs[0] if found is None else found
 
 
-def whole(re: Variable, im: Variable) -> Variable:
+def join_parts(re: Variable, im: Variable) -> Variable:
     """re + i·im for parts of one shape."""
     return FromParts().apply(re, im).outputs[0]
 
@@ -182,7 +182,7 @@ def _negated(x: Variable) -> Variable:
     return x if is_zeros(x) else neg(x)
 
 
-def joined(re: Any, im: Any) -> Array:
+def join_arrays(re: Any, im: Any) -> Array:
     """The complex array with these parts, bit for bit; `re + 1j * im` would give nan where a part is infinite."""
     found: Array = np.empty(np.shape(re), np.result_type(re, np.complex64))
     found.real, found.imag = re, im
@@ -205,7 +205,7 @@ def to_complex(x: Variable, dtype: str) -> Variable:
     """A value of any dtype as a complex one."""
     re, im = parts(x)
     part = dtypes.part_of(dtype)
-    return whole(cast(re, part), cast(im, part))
+    return join_parts(cast(re, part), cast(im, part))
 
 
 @coerced
@@ -238,7 +238,7 @@ def complex(re: Any, im: Any) -> Variable:
             raise GraphTypeError("complex: the real and the imaginary part must be real", lines=[part.describe()])
     dtype = dtypes.float_of(dtypes.promote(x.dtype, y.dtype))
     x, y = cast(x, dtype), cast(y, dtype)
-    return whole(*same_shape(x, y))
+    return join_parts(*same_shape(x, y))
 
 
 def same_shape(x: Variable, y: Variable) -> tuple[Variable, Variable]:
@@ -259,4 +259,4 @@ def conj(x: Any) -> Variable:
     if not dtypes.is_complex(z.dtype):
         return z
     re, im = parts(z)
-    return whole(re, neg(im))
+    return join_parts(re, neg(im))

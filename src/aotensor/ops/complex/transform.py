@@ -24,7 +24,7 @@ from aotensor.graph.op import Apply, Op
 from aotensor.graph.variable import Variable, Variables, constant
 from aotensor.ops.complex.chirps import chirped
 from aotensor.ops.complex.formulas import Pair, times
-from aotensor.ops.complex.parts import AsPairs, OfPairs, conj, part_of, parts, whole
+from aotensor.ops.complex.parts import AsPairs, OfPairs, conj, join_parts, part_of, parts
 from aotensor.ops.create import is_zeros, zeros_like
 from aotensor.ops.elementwise.arithmetic import neg
 from aotensor.ops.linear import LinearOp
@@ -83,14 +83,16 @@ class Dft(Op):
         n = extent_of(x, -1)
         if not isinstance(n, int):
             transform = chirped(n, self.sign, dtypes.part_of(x.dtype))
-            return [OfPairs()(_by_rows(lambda v: _together(transform(_apart(v))), AsPairs()(x), 2))]
+            return [OfPairs()(_by_rows(lambda v: _stack_pairs(transform(_split_pairs(v))), AsPairs()(x), 2))]
         if n <= 1:
-            return [whole(*parts(x))]
+            return [join_parts(*parts(x))]
         if is_zeros(part_of(x, 1)):
             return [
-                OfPairs()(_by_rows(lambda v: _together(transformed((v, zeros_like(v)), n, self.sign)), parts(x)[0]))
+                OfPairs()(_by_rows(lambda v: _stack_pairs(transformed((v, zeros_like(v)), n, self.sign)), parts(x)[0]))
             ]
-        return [OfPairs()(_by_rows(lambda v: _together(transformed(_apart(v), n, self.sign)), AsPairs()(x), 2))]
+        return [
+            OfPairs()(_by_rows(lambda v: _stack_pairs(transformed(_split_pairs(v), n, self.sign)), AsPairs()(x), 2))
+        ]
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class RealDft(LinearOp):
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         (x,) = inputs
-        return [OfPairs()(_by_rows(lambda v: _together(half_of_real(v, _length(x))), x))]
+        return [OfPairs()(_by_rows(lambda v: _stack_pairs(half_of_real(v, _length(x))), x))]
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,7 @@ class OfHalf(LinearOp):
         return self.apply(*inputs).outputs
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
-        return [_by_rows(lambda v: real_of_half(_apart(v), self.length), AsPairs()(inputs[0]), 2)]
+        return [_by_rows(lambda v: real_of_half(_split_pairs(v), self.length), AsPairs()(inputs[0]), 2)]
 
 
 def _counts(n: int) -> Array:
@@ -192,11 +194,11 @@ def _by_rows(function: Callable[[Variable], Variable], x: Variable, core: int = 
     return reshape(found, [*lead, *(found.shape[axis] for axis in range(1, found.ndim))])
 
 
-def _apart(pairs: Variable) -> Pair:
+def _split_pairs(pairs: Variable) -> Pair:
     return pairs[..., 0], pairs[..., 1]
 
 
-def _together(x: Pair) -> Variable:
+def _stack_pairs(x: Pair) -> Variable:
     return stack(list(x), axis=x[0].ndim)
 
 
@@ -256,7 +258,7 @@ def real_of_half(x: Pair, n: int) -> Variable:
         concatenate([re[:, :1] + re[:, h:], (a + b) + odd[0]], axis=1),
         concatenate([re[:, :1] - re[:, h:], (p - q) + odd[1]], axis=1),
     )
-    return reshape(_together(transformed(z, h, 1)), [-1, n])
+    return reshape(_stack_pairs(transformed(z, h, 1)), [-1, n])
 
 
 def transformed(x: Pair, n: int, sign: int) -> Pair:

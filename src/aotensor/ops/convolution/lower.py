@@ -106,7 +106,7 @@ def _windows(
         last = v.iadd(v.imul(v.isub(p, 1), stride), v.imul(v.isub(k, 1), dilation))
         reached.append(v.imax(v.iadd(last, 1), 0))
         index.append([(f"p{d}", _times(stride)), (f"k{d}", _times(dilation))])
-    windows = moved(b, x, relation.before, reached)
+    windows = shift_last_axes(b, x, relation.before, reached)
     letters: list[Sequence[tuple[str, Place]]] = [[(letter, _itself)] for letter in LETTERS["input"]]
     stride, dilation = relation.strides[-1], relation.dilations[-1]
     if stride > 1:
@@ -129,7 +129,7 @@ def _by_remainders(b: TensorBuilder, x: Tensor, stride: int) -> Tensor:
     """Split the last axis of x by remainder modulo stride: y[…, r, q] = x[…, q·stride + r], 0 beyond the end."""
     v, extent, axes = b.scalars, x.extents[-1], len(x.extents)
     count = v.ifloordiv(v.iadd(extent, stride - 1), stride)
-    x = moved(b, x, [0], [v.imul(count, stride)])
+    x = shift_last_axes(b, x, [0], [v.imul(count, stride)])
     return b.permute(b.reshape(x, [*x.extents[:-1], count, stride]), [*range(axes - 1), axes, axes - 1])
 
 
@@ -151,7 +151,7 @@ class _Axis:
     shift: tuple[int, ...]
 
     @staticmethod
-    def of(stride: int, dilation: int) -> _Axis:
+    def from_stride(stride: int, dilation: int) -> _Axis:
         common = math.gcd(stride, dilation)
         first = [next((k for k in range(stride) if (k * dilation - r) % stride == 0), -1) for r in range(stride)]
         shift = [max((k * dilation - r) // stride, 0) for r, k in enumerate(first)]
@@ -167,7 +167,7 @@ def _input(
 ) -> Tensor:
     v, rank = b.scalars, len(spatial)
     w, y = values["filters"], values["output"]
-    axes = [_Axis.of(*pair) for pair in zip(relation.strides, relation.dilations, strict=True)]
+    axes = [_Axis.from_stride(*pair) for pair in zip(relation.strides, relation.dilations, strict=True)]
     loops: dict[str, Extent] = dict(known)
     shifts, reached, in_output = [], [], []
     for d, (axis, before) in enumerate(zip(axes, relation.before, strict=True)):
@@ -181,12 +181,12 @@ def _input(
         in_output.append(
             [
                 (f"r{d}", _table([max(axis.shift) - n for n in axis.shift])),
-                (f"k{d}", _down_from(behind, axis.back)),
+                (f"k{d}", _descending(behind, axis.back)),
                 (f"t{d}", _itself),
             ]
         )
     letters: list[Sequence[tuple[str, Place]]] = [[(letter, _itself)] for letter in LETTERS["output"]]
-    output = Operand(moved(b, y, shifts, reached), [*letters, *in_output])
+    output = Operand(shift_last_axes(b, y, shifts, reached), [*letters, *in_output])
     r_axes, k_axes, t_axes = ([f"{letter}{d}" for d in range(rank)] for letter in "rkt")
     filters = _plain(_by_taps(b, w, axes, [loops[name] for name in k_axes]), [*r_axes, *"goc", *k_axes])
     result = [*"ngc", *(name for pair in zip(t_axes, r_axes, strict=True) for name in pair)]
@@ -194,7 +194,9 @@ def _input(
     made = _computed(b, form)
     wide = [v.imul(loops[t], axis.stride) for t, axis in zip(t_axes, axes, strict=True)]
     made = b.reshape(made, [*made.extents[:3], *wide])
-    return moved(b, made, [-(n % axis.stride) for n, axis in zip(relation.before, axes, strict=True)], spatial)
+    return shift_last_axes(
+        b, made, [-(n % axis.stride) for n, axis in zip(relation.before, axes, strict=True)], spatial
+    )
 
 
 def _by_taps(b: TensorBuilder, w: Tensor, axes: Sequence[_Axis], taps: Sequence[Extent]) -> Tensor:
@@ -347,7 +349,7 @@ def _remainder(factor: int, divisor: int) -> Place:
     return place
 
 
-def _down_from(start: Extent, step: int) -> Place:
+def _descending(start: Extent, step: int) -> Place:
     return lambda v, at: v.isub(start, v.imul(at, step))
 
 
@@ -369,7 +371,7 @@ def _table(numbers: Sequence[int]) -> Place:
 # --- borders ---------------------------------------------------------------------------------------------------------
 
 
-def moved(b: TensorBuilder, x: Tensor, shifts: Sequence[Extent], extents: Sequence[Extent]) -> Tensor:
+def shift_last_axes(b: TensorBuilder, x: Tensor, shifts: Sequence[Extent], extents: Sequence[Extent]) -> Tensor:
     """y[…, u] = x[…, u − shift], 0 outside of x, along its last axes, of these extents; x itself if nothing changes."""
     v = b.scalars
     front = len(x.extents) - len(extents)

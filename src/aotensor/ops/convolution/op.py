@@ -54,7 +54,7 @@ class Convolution(MultilinearOp):
     def name(self) -> str:  # type: ignore[override]
         return f"conv{len(self.dims)}d" + ("" if self.role == "output" else f"_{self.role}")
 
-    def given(self) -> tuple[Role, Role]:
+    def roles(self) -> tuple[Role, Role]:
         """The two roles among input, filters and output that the operands of this op have, in the order of ROLES."""
         first, second = (role for role in ROLES if role != self.role)
         return first, second
@@ -70,7 +70,7 @@ class Convolution(MultilinearOp):
         if self.fault and any(isinstance(dim, int) and dim < 1 for dim in self.dims):
             raise GraphValueError(self.fault)
         known: dict[str, Dim] = {}
-        for role, x in zip(self.given(), (a, b), strict=True):
+        for role, x in zip(self.roles(), (a, b), strict=True):
             for letter, dim in zip(LETTERS[role], x.shape[:3], strict=True):
                 other = known.get(letter)
                 if isinstance(dim, int) and isinstance(other, int) and dim != other:
@@ -90,7 +90,7 @@ class Convolution(MultilinearOp):
         return f"{self.name}: {names[letter]}"
 
     def reference(self, a: Array, b: Array, *extents: Array) -> Array:
-        values = dict(zip(self.given(), (a, b), strict=True))
+        values = dict(zip(self.roles(), (a, b), strict=True))
         found: dict[str, int] = {}
         for role, x in values.items():
             for letter, n in zip(LETTERS[role], x.shape[:3], strict=True):
@@ -135,31 +135,32 @@ class Convolution(MultilinearOp):
     # --- derivatives -------------------------------------------------------------------------------------------------
 
     def adjoints(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable]:
-        values = {**dict(zip(self.given(), inputs, strict=False)), self.role: cotangent}
-        return [self.of(role, values, extents_of(x)[3:]) for role, x in zip(self.given(), inputs, strict=False)]
+        values = {**dict(zip(self.roles(), inputs, strict=False)), self.role: cotangent}
+        return [self.tensor_of(role, values, extents_of(x)[3:]) for role, x in zip(self.roles(), inputs, strict=False)]
 
-    def of(self, role: Role, values: dict[Role, Variable], extents: Sequence[SymbolicExtent]) -> Variable:
+    def tensor_of(self, role: Role, values: dict[Role, Variable], extents: Sequence[SymbolicExtent]) -> Variable:
         """The tensor of a role (input, filters, output) with these spatial extents, from `values` of the other two
         roles.
         """
         dims, symbolic = split_shape(self.name, list(extents))
         op = Convolution(role, dims, self.strides, self.dilations, self.before)
-        return op(*(values[other] for other in op.given()), *symbolic)  # type: ignore[no-any-return]
+        return op(*(values[other] for other in op.roles()), *symbolic)  # type: ignore[no-any-return]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         """The outputs for a batch: the axis of samples is merged into the axes of batched operands and of the
         result.
         """
         check_nondifferentiable(self, is_batched, first=2)
-        having = {self.role, *(role for role, on in zip(self.given(), is_batched, strict=False) if on)}
+        having = {self.role, *(role for role, on in zip(self.roles(), is_batched, strict=False) if on)}
         (letter,) = (a for a in "ngco" if {role for role in ROLES if a in LETTERS[role]} == having)
         at = {role: LETTERS[role].index(letter) for role in having}
         operands = [
-            _joined(x, at[role]) if on else x for role, x, on in zip(self.given(), inputs, is_batched, strict=False)
+            _join_samples(x, at[role]) if on else x
+            for role, x, on in zip(self.roles(), inputs, is_batched, strict=False)
         ]
         (result,) = self.apply(*operands, *inputs[2:]).outputs
         position = list(is_batched).index(True)
-        x, own = inputs[position], at[self.given()[position]]
+        x, own = inputs[position], at[self.roles()[position]]
         return [_parted(result, at[self.role], extent_of(x, 0), extent_of(x, own + 1))]
 
     # --- code --------------------------------------------------------------------------------------------------------
@@ -171,7 +172,7 @@ class Convolution(MultilinearOp):
             if not isinstance(n, int):
                 b.check(v.compare("ge", n, v.index(1)), self.fault)
         dtype = dtypes.promote(a.dtype, c.dtype)
-        values = dict(zip(self.given(), (b.cast(a, dtype), b.cast(c, dtype)), strict=True))
+        values = dict(zip(self.roles(), (b.cast(a, dtype), b.cast(c, dtype)), strict=True))
         known: dict[str, Extent] = {}
         for letter in "ngco":
             found = [x.extents[LETTERS[role].index(letter)] for role, x in values.items() if letter in LETTERS[role]]
@@ -180,7 +181,7 @@ class Convolution(MultilinearOp):
         return lower_convolution(b, relation, self.role, values, known, spatial)
 
 
-def _joined(x: Variable, at: int) -> Variable:
+def _join_samples(x: Variable, at: int) -> Variable:
     """Merge the leading axis of samples into axis `at` of x."""
     x = moveaxis(x, 0, at)
     extents = extents_of(x)
@@ -188,6 +189,6 @@ def _joined(x: Variable, at: int) -> Variable:
 
 
 def _parted(x: Variable, at: int, samples: SymbolicExtent, each: SymbolicExtent) -> Variable:
-    """Split axis `at` into a leading axis of `samples` and an axis of extent `each`: the inverse of `_joined`."""
+    """Split axis `at` into a leading axis of `samples` and an axis of extent `each`: the inverse of `_join_samples`."""
     extents = extents_of(x)
     return moveaxis(reshape(x, [*extents[:at], samples, each, *extents[at + 1 :]]), at, 0)

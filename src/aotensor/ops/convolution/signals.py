@@ -38,7 +38,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Variable:
     vector.
     """
     x, y = _signals("convolve", a, v, 1, mode)
-    return _cut("convolve", x, y, mode, _middle)
+    return _crop("convolve", x, y, mode, _middle)
 
 
 @coerced
@@ -48,7 +48,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Variable:
     Raises: as `convolve`.
     """
     x, y = _signals("correlate", a, v, 1, mode)
-    return _cut("correlate", x, flip(conj(y)), mode, _middle_of_longer)
+    return _crop("correlate", x, flip(conj(y)), mode, _middle_of_longer)
 
 
 @coerced
@@ -67,7 +67,7 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
     if not isinstance(fillvalue, int | float) or fillvalue != 0:
         raise UnsupportedError(f"convolve2d: fillvalue {fillvalue!r:.40} is not 0", hint="pad in1, then mode='valid'")
     x, y = _signals("convolve2d", in1, in2, 2, mode)
-    return _cut("convolve2d", x, y, mode, _first)
+    return _crop("convolve2d", x, y, mode, _first)
 
 
 def _signals(name: str, a: Any, v: Any, rank: int, mode: str) -> tuple[Variable, Variable]:
@@ -85,17 +85,17 @@ def _signals(name: str, a: Any, v: Any, rank: int, mode: str) -> tuple[Variable,
     return x, y
 
 
-def _cut(name: str, x: Variable, y: Variable, mode: str, same: Same) -> Variable:
+def _crop(name: str, x: Variable, y: Variable, mode: str, same: Same) -> Variable:
     """The part of the full convolution of two tensors that `mode` names."""
     spans = [_span(extent_of(x, d), extent_of(y, d), mode, same) for d in range(x.ndim)]
     fault, is_fine = _EMPTY, _are_positive(x, y)
     if mode == "valid" and x.ndim > 1:
-        fault, is_fine = _APART, _and(is_fine, _holds_other(name, x, y))
+        fault, is_fine = _APART, _and(is_fine, _is_larger_operand(name, x, y))
     if all(isinstance(start, int) for start, _ in spans):
         starts, extents = [int(start) for start, _ in spans if isinstance(start, int)], [n for _, n in spans]
-        return _convolved(x, y, _if_fine(is_fine, extents), starts, fault)
+        return _convolved(x, y, _extents_if(is_fine, extents), starts, fault)
     whole = [extent_of(x, d) + extent_of(y, d) - 1 for d in range(x.ndim)]
-    full = _convolved(x, y, _if_fine(is_fine, whole), [0] * x.ndim, fault)
+    full = _convolved(x, y, _extents_if(is_fine, whole), [0] * x.ndim, fault)
     return subtensor(full, tuple(slice(start, start + n) for start, n in spans))
 
 
@@ -117,7 +117,7 @@ def _span(n: SymbolicExtent, m: SymbolicExtent, mode: str, same: Same) -> Span:
         return 0, n + m - 1
     if mode == "same":
         return same(n, m)
-    least, most = _least(n, m), _most(n, m)
+    least, most = _least(n, m), _max_extent(n, m)
     return least - 1, most - least + 1
 
 
@@ -128,25 +128,25 @@ def _first(n: SymbolicExtent, m: SymbolicExtent) -> Span:
 
 def _middle(n: SymbolicExtent, m: SymbolicExtent) -> Span:
     """Span of the mode "same" in `convolve`: (first position, extent of the longer operand)."""
-    return (_least(n, m) - 1) // 2, _most(n, m)
+    return (_least(n, m) - 1) // 2, _max_extent(n, m)
 
 
 def _middle_of_longer(n: SymbolicExtent, m: SymbolicExtent) -> Span:
     """Span of the mode "same" in `correlate`, where NumPy exchanges the operands if the second is longer."""
     if isinstance(n, int) and isinstance(m, int):
         return (n // 2 if n < m else (m - 1) // 2), max(n, m)
-    return switch(as_tensor(n) < m, n // 2, (m - 1) // 2), _most(n, m)
+    return switch(as_tensor(n) < m, n // 2, (m - 1) // 2), _max_extent(n, m)
 
 
 def _least(n: SymbolicExtent, m: SymbolicExtent) -> SymbolicExtent:
     return min(n, m) if isinstance(n, int) and isinstance(m, int) else minimum(n, m)
 
 
-def _most(n: SymbolicExtent, m: SymbolicExtent) -> SymbolicExtent:
+def _max_extent(n: SymbolicExtent, m: SymbolicExtent) -> SymbolicExtent:
     return max(n, m) if isinstance(n, int) and isinstance(m, int) else maximum(n, m)
 
 
-def _if_fine(is_fine: Variable | None, extents: Sequence[SymbolicExtent]) -> list[SymbolicExtent]:
+def _extents_if(is_fine: Variable | None, extents: Sequence[SymbolicExtent]) -> list[SymbolicExtent]:
     """The extents if the condition holds (None: always), else 0, for which the op raises an error at run time."""
     return [n if is_fine is None else switch(is_fine, n, 0) for n in extents]
 
@@ -157,7 +157,7 @@ def _are_positive(x: Variable, y: Variable) -> Variable | None:
     return reduce(and_, conditions) if conditions else None
 
 
-def _holds_other(name: str, x: Variable, y: Variable) -> Variable | None:
+def _is_larger_operand(name: str, x: Variable, y: Variable) -> Variable | None:
     """Condition that one operand is at least as large as the other on all axes.   Raises: GraphValueError if
     provably not
     """

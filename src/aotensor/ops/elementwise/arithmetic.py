@@ -11,7 +11,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder
 from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable
-from aotensor.ops.elementwise.base import Elementwise, Routes, elementwise, routed
+from aotensor.ops.elementwise.base import Elementwise, Routes, elementwise, selection_partials
 from aotensor.ops.elementwise.compare import ge, isnan, le, or_
 from aotensor.ops.elementwise.signatures import counting, last, numeric, quotient, signed
 
@@ -277,7 +277,7 @@ maximum = elementwise(
     "The larger one, nan if either is nan. A tie sends the derivative to x, a nan sends it to the nan.",
     np.maximum,
     lambda s, x, y: s.maximum(x, y),
-    routed(_by(ge), 2),
+    selection_partials(_by(ge), 2),
     numeric,
     routes=_by(ge),
 )
@@ -286,7 +286,7 @@ minimum = elementwise(
     "The smaller one, nan if either is nan. A tie sends the derivative to x, a nan sends it to the nan.",
     np.minimum,
     lambda s, x, y: s.minimum(x, y),
-    routed(_by(le), 2),
+    selection_partials(_by(le), 2),
     numeric,
     routes=_by(le),
 )

@@ -20,7 +20,7 @@ from aotensor.graph.op import Apply, Op, connected, disconnected, is_null, null_
 from aotensor.graph.operations import KnownValues, dense, sparse
 from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Variable, Variables, as_tensor, constant
-from aotensor.ops.batching import aligned
+from aotensor.ops.batching import align_rank
 from aotensor.ops.elementwise.signatures import Signature, floating
 from aotensor.ops.linear import zero_gradient
 
@@ -167,18 +167,18 @@ class Elementwise(Op):
             if position in self.row.unread:
                 terms.append(disconnected())
             else:
-                scaled = self.scaled(g, position, inputs, y)
+                scaled = self.scale_cotangent(g, position, inputs, y)
                 terms.append(zero_gradient(x) if scaled is None else unbroadcast(scaled, x))
         return terms
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (y,) = outputs
         moving = connected(tangents).items()
-        scaled = [self.scaled(tangent, k, inputs, y) for k, tangent in moving if k not in self.row.unread]
-        terms = [expanded(term, y) for term in scaled if term is not None]
+        scaled = [self.scale_cotangent(tangent, k, inputs, y) for k, tangent in moving if k not in self.row.unread]
+        terms = [broadcast_to_result(term, y) for term in scaled if term is not None]
         return [sum_terms(terms, dense().add) if terms else zero_gradient(y)]
 
-    def scaled(self, g: Variable, position: int, inputs: Sequence[Variable], y: Variable) -> Variable | None:
+    def scale_cotangent(self, g: Variable, position: int, inputs: Sequence[Variable], y: Variable) -> Variable | None:
         """g·∂y/∂inputs[position] elementwise, of the shape of y; None if it is exactly zero."""
         operands, _ = self.row.signature(*(x.dtype for x in inputs))
         values = [
@@ -193,7 +193,7 @@ class Elementwise(Op):
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         rank = node.outputs[0].ndim
-        return self.apply(*(aligned(x, rank) if on else x for x, on in zip(inputs, is_batched, strict=True))).outputs
+        return self.apply(*(align_rank(x, rank) if on else x for x, on in zip(inputs, is_batched, strict=True))).outputs
 
     def lower(self, b: TensorBuilder, *inputs: Tensor) -> Tensor:
         _, result = self.row.signature(*(x.dtype for x in inputs))
@@ -208,7 +208,7 @@ class Elementwise(Op):
         return self.row.emit(s, *(s.cast(x, dtype) for x, dtype in zip(scalars, operands, strict=True)))
 
 
-def routed(routes: Routes, count: int) -> tuple[Partial, ...]:
+def selection_partials(routes: Routes, count: int) -> tuple[Partial, ...]:
     """The partials of a function that returns one of its `count` operands: g for that operand, else 0."""
 
     def partial(position: int) -> Partial:
@@ -272,7 +272,7 @@ def unbroadcast(g: Variable, x: Variable) -> Variable:
     return dense().cast(g, x.dtype) if dtypes.is_inexact(x.dtype) else g
 
 
-def expanded(g: Variable, y: Variable) -> Variable:
+def broadcast_to_result(g: Variable, y: Variable) -> Variable:
     """g broadcast to the extents of y, in its dtype."""
     if is_null(g):
         return g
@@ -290,11 +290,11 @@ def _is_literal(value: object) -> bool:
 def _weak(value: int | float | complex, common: str | None) -> Variable:
     """Convert a literal for operands of dtype `common`, without widening them if it fits."""
     if isinstance(value, complex):
-        return as_tensor(value) if common is None else constant(value, dtype=_complex_beside(common))
+        return as_tensor(value) if common is None else constant(value, dtype=_complex_literal_dtype(common))
     return as_tensor(value) if common is None else constant(value, dtype=dtypes.weak_scalar(value, common))
 
 
-def _complex_beside(common: str) -> str:
+def _complex_literal_dtype(common: str) -> str:
     """The dtype of a complex literal: floats and complex dtypes keep their precision."""
     return dtypes.complex_of(common) if dtypes.is_inexact(common) else "complex128"
 

@@ -101,7 +101,7 @@ logical_shift_right = elementwise(
 )
 
 
-def _counted(s: ScalarBuilder, x: Scalar) -> Scalar:
+def _count_ones(s: ScalarBuilder, x: Scalar) -> Scalar:
     """Emit the number of 1 bits of x: bits in pairs, fours, bytes, then all bytes by one product (Warren, 5-1)."""
     magnitude = s.select(s.compare("lt", x, s.constant(0, x.dtype)), s.neg(x), x) if dtypes.is_signed(x.dtype) else x
     kind = f"uint{8 * dtypes.itemsize(x.dtype)}"
@@ -123,7 +123,7 @@ bitwise_count = elementwise(
     "bitwise_count",
     "The number of ones among the bits of |x|, as uint8.",
     np.bitwise_count,
-    _counted,
+    _count_ones,
     (None,),
     _byte,
 )

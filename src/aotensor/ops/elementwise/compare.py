@@ -10,11 +10,11 @@ import numpy as np
 from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder
-from aotensor.core.types import Array, converted
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.core.types import Array, cast_array
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.operations import complex_numbers, sparse
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise, routed
+from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise, selection_partials
 from aotensor.ops.elementwise.signatures import bitwise, choice, comparison, floating, numeric
 
 # --- conversion ------------------------------------------------------------------------------------------------------
@@ -23,7 +23,7 @@ from aotensor.ops.elementwise.signatures import bitwise, choice, comparison, flo
 def saturated(x: Array, dtype: str) -> Array:
     """`x.astype(dtype)`; floats to integers truncate, saturate at the bounds and give 0 for nan."""
     if dtypes.kind_of(x.dtype) != "f" or dtype not in dtypes.INTEGERS:
-        return converted(x, dtype)
+        return cast_array(x, dtype)
     x = x.astype(dtypes.compute_of(dtypes.name_of(x.dtype)))
     bounds = np.iinfo(dtype)
     # 2**bits is exact in every float, the largest integer may not be: compare with the exact bound
@@ -167,7 +167,7 @@ switch: Elementwise = elementwise(
     "derivative is infinite.",
     np.where,
     lambda s, condition, a, b: s.select(condition, a, b),
-    (None, *routed(_sides, 3)[1:]),
+    (None, *selection_partials(_sides, 3)[1:]),
     choice,
     weak_from=1,
     analytic=np.where,
@@ -192,7 +192,7 @@ clip = elementwise(
     "upper and so is the derivative.",
     lambda x, lower, upper: np.minimum(np.maximum(x, lower), upper),
     lambda s, x, lower, upper: s.minimum(s.maximum(x, lower), upper),
-    routed(_parts, 3),
+    selection_partials(_parts, 3),
     numeric,
     routes=_parts,
 )
@@ -250,7 +250,7 @@ def round(x: Any, mode: str = "half_to_even") -> Variable:
 
     Raises: GraphValueError for another mode.
     """
-    is_even = one_of("round: mode", mode, ("half_to_even", "half_away_from_zero")) == "half_to_even"
+    is_even = check_choice("round: mode", mode, ("half_to_even", "half_away_from_zero")) == "half_to_even"
     return round_half_to_even(x) if is_even else round_half_away_from_zero(x)
 
 

@@ -113,7 +113,7 @@ sech_squared = Elementwise(
 tanh: Elementwise = _unary("tanh", "Hyperbolic tangent.", lambda g, x, y: g * sech_squared(x))
 
 
-def _of_root(name: str, doc: str, inner: Callable[[Any], Any], emit: Callable[..., Scalar]) -> Elementwise:
+def _reciprocal_root(name: str, doc: str, inner: Callable[[Any], Any], emit: Callable[..., Scalar]) -> Elementwise:
     """A row for y = 1/√inner(x), or 1/|x| where x² may overflow; its derivative is −x·y³."""
     large = 2.0**60
 
@@ -133,8 +133,10 @@ def _of_root(name: str, doc: str, inner: Callable[[Any], Any], emit: Callable[..
     return Elementwise(Row(name, doc, reference, emit_slope, (derivative,), analytic=lambda x: 1 / np.sqrt(inner(x))))
 
 
-arcsinh_slope = _of_root("arcsinh_slope", "1/√(x² + 1)", lambda x: x * x + 1, lambda s, x, one: s.add(s.mul(x, x), one))
-_arccosh_slope = _of_root(
+arcsinh_slope = _reciprocal_root(
+    "arcsinh_slope", "1/√(x² + 1)", lambda x: x * x + 1, lambda s, x, one: s.add(s.mul(x, x), one)
+)
+_arccosh_slope = _reciprocal_root(
     "arccosh_slope",
     "1/√(x² − 1)",
     lambda x: (x - 1) * (x + 1),

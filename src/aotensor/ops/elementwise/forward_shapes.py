@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied
 from aotensor.graph.passes.run import graph_pass
-from aotensor.graph.site import made_at, written_as
+from aotensor.graph.site import replacement_site, variables_at
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.create import FullLike, alloc
@@ -43,8 +43,8 @@ def forward_shapes(outputs: Sequence[Variable], stop: Collection[Variable]) -> l
         made = node.on([known.get(y, y) for y in node.inputs]).outputs
         if x is not None and x in sources:
             applied("took the shape {} from the operands of {}, not from its result", node, x)
-            with made_at(written_as(node)):
-                made = (_resolved(node, [known.get(y, y) for y in node.inputs], _known(sources[x], known)),)
+            with variables_at(replacement_site(node)):
+                made = (_forward_reader(node, [known.get(y, y) for y in node.inputs], _known(sources[x], known)),)
         known.update((old, new) for old, new in zip(node.outputs, made, strict=True) if new is not old)
     return [known.get(x, x) for x in outputs]
 
@@ -111,7 +111,7 @@ def _known(sources: Sequence[_Source], known: Mapping[Variable, Variable]) -> li
     return [None if source is None else (known.get(source[0], source[0]), source[1]) for source in sources]
 
 
-def _resolved(node: Apply, inputs: Sequence[Variable], sources: Sequence[_Source]) -> Variable:
+def _forward_reader(node: Apply, inputs: Sequence[Variable], sources: Sequence[_Source]) -> Variable:
     """The replacement of a node that reads extents."""
     if isinstance(node.op, ShapeI):
         return _extent(sources[node.op.axis])

@@ -23,7 +23,7 @@ from aotensor.graph.expression import expression_of
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import Size, applied, listener
 from aotensor.graph.passes.run import graph_pass
-from aotensor.graph.site import made_at, written_as
+from aotensor.graph.site import replacement_site, variables_at
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
@@ -208,7 +208,7 @@ def _rebuilt(outputs: Sequence[Variable], fusion: _Fusion, groups: Sequence[_Gro
             inside = set(unit.members)
             given = dict.fromkeys(x for node in unit.members for x in node.apply.inputs if _is_given(x, fusion, inside))
             wanted = [node.result for node in unit.members if _is_wanted(node, fusion, inside)]
-            with made_at(written_as(unit.members[-1].apply)):
+            with variables_at(replacement_site(unit.members[-1].apply)):
                 made = Fused(Subgraph(tuple(given), tuple(wanted))).apply(*(known.get(x, x) for x in given))
             for old, new in zip(wanted, made.outputs, strict=True):
                 new.name, new.origins = old.name, old.origins

@@ -31,7 +31,7 @@ def _reference(n: Array, x: Array) -> Array:
 
 
 @cache
-def _of_order(n: int) -> Elementwise:
+def _static_order(n: int) -> Elementwise:
     """The op x ↦ ψ⁽ⁿ⁾(x) for a static n ≥ 2."""
 
     def emit(s: ScalarBuilder, x: Any) -> Scalar:
@@ -45,14 +45,14 @@ def _of_order(n: int) -> Elementwise:
             "ψ⁽ⁿ⁾(x)",
             lambda x: reflected_polygamma(n, x).astype(x.dtype),
             emit,
-            (lambda g, x, y: g * _of_order(n + 1)(x),),
+            (lambda g, x, y: g * _static_order(n + 1)(x),),
             floating,
             parameters=(("order", n),),
         )
     )
 
 
-MAKERS["polygamma"] = _of_order
+MAKERS["polygamma"] = _static_order
 
 
 def _orders_and_arguments(n: str, x: str) -> tuple[tuple[str, ...], str]:
@@ -104,16 +104,16 @@ def _emit(s: ScalarBuilder, n: Any, x: Any) -> Scalar:
 
 
 def _no_derivative(g: Variable, n: Variable, x: Variable, y: Variable) -> Variable:
-    return null_gradient(_of_any, 0, n, "undefined", "it counts derivatives")
+    return null_gradient(_any_order, 0, n, "undefined", "it counts derivatives")
 
 
-_of_any: Elementwise = Elementwise(
+_any_order: Elementwise = Elementwise(
     Row(
         "polygamma",
         "ψ⁽ⁿ⁾(x)",
         _reference,
         _emit,
-        (_no_derivative, lambda g, n, x, y: g * _of_any(n + 1, x)),
+        (_no_derivative, lambda g, n, x, y: g * _any_order(n + 1, x)),
         _orders_and_arguments,
         weak_from=1,
     )
@@ -138,8 +138,8 @@ def polygamma(n: Any, x: Any) -> Variable:
             raise GraphValueError(
                 f"polygamma: order {order} is negative", hint="0 is ψ itself, gammaln is the one before"
             )
-        return (psi, tri_gamma)[order](x) if order < 2 else _of_order(order)(x)
+        return (psi, tri_gamma)[order](x) if order < 2 else _static_order(order)(x)
     orders = as_tensor(n)
     if orders.dtype not in dtypes.INTEGERS:
         raise GraphTypeError("polygamma: the order must be an integer", lines=[orders.describe()], hint="cast it")
-    return _of_any(orders, x)
+    return _any_order(orders, x)

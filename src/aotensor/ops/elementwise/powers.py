@@ -54,7 +54,7 @@ def _emit_pow(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
     return result
 
 
-_held = Elementwise(
+_without_derivative = Elementwise(
     Row("held", "x, without a derivative", np.array, lambda s, x: x, (None,), numeric, analytic=np.array)
 )
 
@@ -64,7 +64,7 @@ def _pow_derivative_of_base(g: Variable, a: Variable, b: Variable, y: Variable) 
     derivative = g * b * _pow(a, b - 1)
     if isinstance(b, Constant) and np.all(b.data != 0):
         return derivative
-    held, is_constant = _held(b), and_(eq(b, 0), or_(eq(a, 0), isnan(a)))
+    held, is_constant = _without_derivative(b), and_(eq(b, 0), or_(eq(a, 0), isnan(a)))
     return switch(is_constant, 0, switch(and_(eq(a, 0), ge(b, 0)), g * held * _pow(a, held - 1), derivative))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.operations import sweeps
 from aotensor.graph.variable import Variable, Variables, as_tensor
@@ -185,7 +185,7 @@ def cholesky(x: Any, lower: bool = True, on_error: str = "raise") -> Variable:
 
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
     """
-    one_of("cholesky: on_error", on_error, ON_ERROR)
+    check_choice("cholesky: on_error", on_error, ON_ERROR)
     if is_complex(as_tensor(x)):
         z = as_square("cholesky", as_tensor(x))
         found = hermitian_factor(lambda m: cholesky(m, on_error=on_error), z if lower else matrix_transpose(z).conj())

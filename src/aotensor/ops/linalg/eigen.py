@@ -12,7 +12,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.blocks import hermitian_of
@@ -21,7 +21,7 @@ from aotensor.ops.complex.parts import conj, real
 from aotensor.ops.contract import matmul
 from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.linalg.cholesky import cholesky, symmetric_of_lower
-from aotensor.ops.linalg.general.phases import phases, turn
+from aotensor.ops.linalg.general.phases import phase_rate, phases
 from aotensor.ops.linalg.lapack import adjoint, from_lapack, is_complex, lapack, to_lapack
 from aotensor.ops.linalg.matrices import both_floating, check_square, floating, lowered_square
 from aotensor.ops.linalg.shapes import converged, square_type
@@ -75,7 +75,7 @@ class Eigh(TrailingOp, LinearisedOp):
         by_v = matmul(symmetric(tx, self.uplo), v)
         moved = matmul(v, inverse_differences(w) * matmul(adjoint(v), by_v))
         if is_complex(v):
-            phase = turn(moved, v)
+            phase = phase_rate(moved, v)
             moved = moved - v * complex_of_parts(0 * phase, phase)
         return [real(sum_over(conj(v) * by_v, axis=-2)), moved]
 
@@ -128,4 +128,4 @@ def eigvalsh(a: Any, UPLO: str = "L", b: Any = None) -> Variable:
 
 
 def _triangle(name: str, uplo: str) -> str:
-    return one_of(f"{name}: UPLO", uplo, ("L", "U", "l", "u")).upper()  # type: ignore[no-any-return]
+    return check_choice(f"{name}: UPLO", uplo, ("L", "U", "l", "u")).upper()  # type: ignore[no-any-return]

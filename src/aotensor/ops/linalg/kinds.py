@@ -82,7 +82,9 @@ def exactly(fn: Callable[[Array], Any], x: Array) -> Array:
         return np.asarray(fn(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)))
 
 
-def _guarded(fn: Callable[[], Sequence[Array]], x: Array, shapes: Sequence[tuple[int, ...]], *others: Array) -> Result:
+def _results_if_finite(
+    fn: Callable[[], Sequence[Array]], x: Array, shapes: Sequence[tuple[int, ...]], *others: Array
+) -> Result:
     """The results of `fn`; nan if x or another operand is not finite, a failure if LAPACK does not converge."""
     if all(np.isfinite(given).all() for given in (x, *others)):
         try:
@@ -96,11 +98,11 @@ def _guarded(fn: Callable[[], Sequence[Array]], x: Array, shapes: Sequence[tuple
 
 
 def _schur(a: Array) -> Result:
-    return _guarded(lambda: [x.T for x in scipy_linalg().schur(a.T)], a, [a.shape] * 2)
+    return _results_if_finite(lambda: [x.T for x in scipy_linalg().schur(a.T)], a, [a.shape] * 2)
 
 
 def _complex_schur(a: Array) -> Result:
-    return _guarded(lambda: [as_pairs(x) for x in scipy_linalg().schur(as_complex(a))], a, [a.shape] * 2)
+    return _results_if_finite(lambda: [as_pairs(x) for x in scipy_linalg().schur(as_complex(a))], a, [a.shape] * 2)
 
 
 def _sorted_schur(a: Array, sort: str) -> Result:
@@ -118,7 +120,7 @@ def _sorted(a: Array, given: Array, sort: str, transposed: Callable[[Array], Arr
         t, z, count = scipy_linalg().schur(given, sort=sort)
         return [transposed(t), transposed(z), np.arange(n) < count]
 
-    (t, z, chosen), failed = _guarded(decomposed, a, [a.shape, a.shape, (n,)])
+    (t, z, chosen), failed = _results_if_finite(decomposed, a, [a.shape, a.shape, (n,)])
     return [t, z, np.nan_to_num(chosen).astype(np.int32)], failed
 
 
@@ -145,7 +147,7 @@ def _qz(a: Array, b: Array, sort: str) -> Result:
         s, t, alpha, beta, q, z = sorted_pencil(a.T, b.T, sort)
         return [s.T, t.T, as_pairs(alpha), beta, q.T, z.T]
 
-    return _guarded(decomposed, a, [a.shape, a.shape, (2 * n,), (n,), a.shape, a.shape], b)
+    return _results_if_finite(decomposed, a, [a.shape, a.shape, (2 * n,), (n,), a.shape, a.shape], b)
 
 
 def _complex_qz(a: Array, b: Array, sort: str) -> Result:
@@ -154,7 +156,7 @@ def _complex_qz(a: Array, b: Array, sort: str) -> Result:
     def decomposed() -> Sequence[Array]:
         return [as_pairs(x) for x in sorted_pencil(as_complex(a), as_complex(b), sort)]
 
-    return _guarded(decomposed, a, [a.shape, a.shape, (2 * n,), (2 * n,), a.shape, a.shape], b)
+    return _results_if_finite(decomposed, a, [a.shape, a.shape, (2 * n,), (2 * n,), a.shape, a.shape], b)
 
 
 def _sylvester(t: Array, s: Array, f: Array, is_left_adjoint: bool, is_right_adjoint: bool) -> Array:
@@ -173,12 +175,12 @@ def _complex_triangular_sylvester(t: Array, s: Array, f: Array, **options: bool)
 
 def _eig(a: Array) -> Result:
     n = len(a)
-    return _guarded(lambda: _whole_pairs(a.T), a, [(2 * n,), (n, 2 * n)])
+    return _results_if_finite(lambda: _whole_pairs(a.T), a, [(2 * n,), (n, 2 * n)])
 
 
 def _complex_eig(a: Array) -> Result:
     n = len(a)
-    return _guarded(lambda: _whole_pairs(as_complex(a)), a, [(2 * n,), (n, 2 * n)])
+    return _results_if_finite(lambda: _whole_pairs(as_complex(a)), a, [(2 * n,), (n, 2 * n)])
 
 
 def _whole_pairs(a: Array) -> Sequence[Array]:
@@ -196,7 +198,7 @@ def _complex_eigh(a: Array) -> Result:
         w, v = np.linalg.eigh(z)
         return [w, as_pairs(v)]
 
-    return _guarded(decomposed, np.where(read, a, 0).astype(a.dtype), [(n,), a.shape])
+    return _results_if_finite(decomposed, np.where(read, a, 0).astype(a.dtype), [(n,), a.shape])
 
 
 def _complex_svd(a: Array, is_full: bool = False) -> Result:
@@ -208,7 +210,7 @@ def _complex_svd(a: Array, is_full: bool = False) -> Result:
         u, s, vt = np.linalg.svd(as_complex(a), full_matrices=is_full)
         return [as_pairs(u), s, as_pairs(vt)]
 
-    return _guarded(decomposed, a, [(width, 2 * m), (k,), (n, 2 * height)])
+    return _results_if_finite(decomposed, a, [(width, 2 * m), (k,), (n, 2 * height)])
 
 
 def _complex_full_svd(a: Array) -> Result:
@@ -283,7 +285,7 @@ def _stable_subspace(h: Array, j: Array) -> Result:
             raise np.linalg.LinAlgError
         return [z[:, :n].T]
 
-    return _guarded(subspace, h, [(n, 2 * n)])
+    return _results_if_finite(subspace, h, [(n, 2 * n)])
 
 
 # --- shapes ----------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from aotensor.errors import GraphLinAlgError
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import all_batched
-from aotensor.ops.complex.parts import parts, real, whole
+from aotensor.ops.complex.parts import join_parts, parts, real
 from aotensor.ops.linalg.kinds import KINDS, Arithmetic
 from aotensor.ops.linalg.matrices import square_dim
 from aotensor.ops.linalg.shapes import smaller
@@ -29,11 +29,11 @@ def _half(n: Dim) -> Dim:
     return n // 2 if isinstance(n, int) else None
 
 
-def _twice(n: Dim) -> Dim:
+def _double_dim(n: Dim) -> Dim:
     return 2 * n if isinstance(n, int) else None
 
 
-_DIMS = Arithmetic(_half, _twice, smaller)
+_DIMS = Arithmetic(_half, _double_dim, smaller)
 
 
 @dataclass(frozen=True)
@@ -141,4 +141,4 @@ def cotangent_of(x: Variable, term: Variable) -> Variable:
 
 def from_pairs(x: Variable) -> Variable:
     """The complex numbers with interleaved parts along the last axis."""
-    return whole(x[..., ::2], x[..., 1::2])
+    return join_parts(x[..., ::2], x[..., 1::2])

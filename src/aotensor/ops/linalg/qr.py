@@ -12,7 +12,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import Apply, disconnected, null_gradient
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import TrailingOp
@@ -141,12 +141,12 @@ class PivotedQr(MatrixOp, LinearisedOp):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True, True, False]]
 
-    def _of_columns(self, x: Variable, p: Variable) -> Variable:
+    def _permute_columns(self, x: Variable, p: Variable) -> Variable:
         return take_along_axis(x, expand_dims(p, -2), -1)
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (q, r, p), (tx,) = inputs, outputs, tangents
-        pushed = Qr(self.is_complete).pushforward([self._of_columns(x, p)], [q, r], [self._of_columns(tx, p)])
+        pushed = Qr(self.is_complete).pushforward([self._permute_columns(x, p)], [q, r], [self._permute_columns(tx, p)])
         return [*pushed, disconnected()]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
@@ -170,7 +170,7 @@ def qr(a: Any, mode: str = "reduced", pivoting: bool = False) -> Any:
     """
     a = floating(a)
     has_no_more_rows = a.ndim > 1 and is_at_least(*a.tensor_type.shape[:-3:-1])
-    is_complete = _MODES[one_of("qr: mode", mode, _MODES)] == "complete" and not has_no_more_rows
+    is_complete = _MODES[check_choice("qr: mode", mode, _MODES)] == "complete" and not has_no_more_rows
     found = (PivotedQr(is_complete) if pivoting else Qr(is_complete))(a)
     if _MODES[mode] == "r":
         return found[1:] if pivoting else found[1]

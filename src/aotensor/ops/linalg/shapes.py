@@ -73,7 +73,7 @@ def lowered_product(b: TensorBuilder, spec: str, x: Tensor, y: Tensor) -> Tensor
     return b.contract(f"{batch}{left},{batch}{right}->{batch}{out}", x, y)
 
 
-def of_finite(fn: Callable[[Array], Any], x: Array, read: Callable[[Array], Array] = np.asarray) -> list[Array]:
+def if_finite(fn: Callable[[Array], Any], x: Array, read: Callable[[Array], Array] = np.asarray) -> list[Array]:
     """The results of fn on a batch of matrices; nan (0 for integers) where the part `read` of a matrix is not finite.
 
     LAPACK returns nan for some of those, and an error for others.
@@ -87,9 +87,9 @@ def of_finite(fn: Callable[[Array], Any], x: Array, read: Callable[[Array], Arra
 
 
 def converged(name: str, message: str, fn: Callable[[Array], Any], x: Array, **options: Any) -> Any:
-    """`of_finite(fn, x)` as one array or a tuple of arrays.   Raises: GraphLinAlgError with the message if fn fails."""
+    """`if_finite(fn, x)` as one array or a tuple of arrays.   Raises: GraphLinAlgError with the message if fn fails."""
     try:
-        results = of_finite(fn, x, **options)
+        results = if_finite(fn, x, **options)
     except np.linalg.LinAlgError as error:
         raise GraphLinAlgError(f"{name}: {message}") from error
     return results[0] if len(results) == 1 else tuple(results)

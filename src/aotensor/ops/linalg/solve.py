@@ -13,10 +13,10 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, Variables, as_tensor
-from aotensor.ops.complex.blocks import by_blocks, is_complex, solved
+from aotensor.ops.complex.blocks import by_blocks, is_complex, solve_blocks
 from aotensor.ops.linalg.banded import BandedSolve
 from aotensor.ops.linalg.cholesky import Cholesky, fold_lower, symmetric_of_lower
 from aotensor.ops.linalg.lu import ColumnLu, FactoredOp
@@ -204,7 +204,7 @@ def _solve_complex(
 
     if transposed:
         a, lower = matrix_transpose(a), not lower
-    return solved(real, a, b, core, assume_a, lower)
+    return solve_blocks(real, a, b, core, assume_a, lower)
 
 
 @coerced
@@ -229,8 +229,8 @@ def solve(
     Raises: GraphValueError if a is not square, extents differ (at run time where they are not known) or an option is
     unknown. Cost: one factorisation, which the gradient shares.
     """
-    one_of("solve: assume_a", assume_a, _ASSUMPTIONS)
-    one_of("solve: on_error", on_error, ON_ERROR)
+    check_choice("solve: assume_a", assume_a, _ASSUMPTIONS)
+    check_choice("solve: on_error", on_error, ON_ERROR)
     if is_complex(as_tensor(a), as_tensor(b)):
         return _solve_complex(as_tensor(a), as_tensor(b), assume_a, lower, transposed, b_ndim, on_error)
     a, b = both_floating(a, b)
@@ -297,7 +297,7 @@ def inv(x: Any, on_error: str = "raise") -> Variable:
 
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
     """
-    one_of("inv: on_error", on_error, ON_ERROR)
+    check_choice("inv: on_error", on_error, ON_ERROR)
     if is_complex(as_tensor(x)):
         return by_blocks(lambda m: inv(m, on_error), as_square("inv", as_tensor(x)))
     x = floating_matrix("inv", x)

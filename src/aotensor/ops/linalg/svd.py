@@ -20,7 +20,7 @@ from aotensor.ops.complex.parts import complex as complex_of_parts
 from aotensor.ops.complex.parts import conj, real
 from aotensor.ops.contract import matmul
 from aotensor.ops.elementwise.compare import eq, switch
-from aotensor.ops.linalg.general.phases import phases, turn
+from aotensor.ops.linalg.general.phases import phase_rate, phases
 from aotensor.ops.linalg.lapack import adjoint, from_lapack, is_complex, lapack, to_lapack
 from aotensor.ops.linalg.matrices import floating
 from aotensor.ops.linalg.shapes import converged, is_at_least, matrix_type, smaller
@@ -132,7 +132,7 @@ def _svd_tangents(x: Variable, outputs: Sequence[Variable], tx: Variable) -> lis
     if not is_at_least(rows, columns):
         t_v = t_v + (matmul(adjoint(tx), u) - matmul(v, flipped)) * inverse
     if is_complex(u):
-        phase = turn(t_u, u)
+        phase = phase_rate(t_u, u)
         t_u, t_v = (t - x * complex_of_parts(0 * phase, phase) for t, x in ((t_u, u), (t_v, v)))
     return [t_u, real(sum_over(conj(u) * moved, axis=-2)), adjoint(t_v)]
 

@@ -12,7 +12,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import Apply, Op, connected, sum_terms
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import all_batched
@@ -212,7 +212,7 @@ def transposition(name: str, trans: Any) -> bool:
     GraphValueError
     """
     known = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}
-    one_of(f"{name}: trans", trans, known)
+    check_choice(f"{name}: trans", trans, known)
     return known[trans]
 
 
@@ -221,7 +221,7 @@ def right_hand_side(name: str, a: Variable, b: Variable, b_ndim: int | None) -> 
 
     Raises: GraphValueError for another number, GraphTypeError for a scalar.
     """
-    one_of(f"{name}: b_ndim", b_ndim, (None, 1, 2))
+    check_choice(f"{name}: b_ndim", b_ndim, (None, 1, 2))
     core = b_ndim if b_ndim is not None else 1 if b.ndim == 1 else 2
     if b.ndim < core or a.ndim < 2:
         lines = [a.describe(), b.describe()]
@@ -260,7 +260,7 @@ def solve_triangular(
     Raises: GraphValueError if a is not square or extents differ (at run time where they are not known).
     """
     name = "solve_triangular"
-    one_of(f"{name}: on_error", on_error, ON_ERROR)
+    check_choice(f"{name}: on_error", on_error, ON_ERROR)
     is_transposed = transposition(name, trans)
     a, b = both_floating(a, b)
     core = right_hand_side(name, a, b, b_ndim)

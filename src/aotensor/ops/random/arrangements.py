@@ -23,7 +23,7 @@ from aotensor.ops.elementwise.compare import cast, ge, gt, neq, switch
 from aotensor.ops.gradient_control import undefined_grad
 from aotensor.ops.random.discrete import LARGEST_COUNT, integers
 from aotensor.ops.random.parameter import parameter
-from aotensor.ops.random.sizes import extents_for, noise, sampled, whole
+from aotensor.ops.random.sizes import count_dtype, extents_for, noise, sample_op
 from aotensor.ops.random.state import Drawn, after, as_state
 from aotensor.ops.reduce.cumulate import cumsum
 from aotensor.ops.reduce.recurrence import LinearRecurrence
@@ -61,7 +61,7 @@ def categorical(state: Any, p: Any, size: Any = None, dtype: Any = None) -> Draw
     u = shape_padright(noise("uniform", state, extents, "float64"))
     wide = alloc(sums, [*extents, extent_of(p, -1)])
     passed = total(cast(ge(u * shape_padright(wide[..., -1]), wide), "int64"), axis=-1)
-    return after(state), cast(passed, whole(dtype))
+    return after(state), cast(passed, count_dtype(dtype))
 
 
 def multinomial(state: Any, n: Any, p: Any, size: Any = None, dtype: Any = None) -> Drawn:
@@ -77,11 +77,11 @@ def multinomial(state: Any, n: Any, p: Any, size: Any = None, dtype: Any = None)
     shares = _share(rows, flip(cumsum(flip(rows, axis=0), axis=0), axis=0))
 
     def step(share: Variable, left: Variable, state: Variable) -> list[Variable]:
-        chosen = sampled("binomial", state, None, [left, share])
+        chosen = sample_op("binomial", state, None, [left, share])
         return [chosen, left - chosen, after(state)]
 
     outputs, _ = scan(step, sequences=[shares], outputs_info=[None, alloc(n, extents), state])
-    return after(state, extent_of(p, -1)), cast(moveaxis(outputs[0], 0, -1), whole(dtype))
+    return after(state, extent_of(p, -1)), cast(moveaxis(outputs[0], 0, -1), count_dtype(dtype))
 
 
 def multinomial_in_groups(state: Any, n: Any, p: Any, groups: Any) -> Drawn:
@@ -100,7 +100,7 @@ def multinomial_in_groups(state: Any, n: Any, p: Any, groups: Any) -> Drawn:
 
     def step(share: Variable, trials: Variable, is_new: Variable, left: Variable, state: Variable) -> list[Variable]:
         here = switch(is_new, trials, left)
-        chosen = sampled("binomial", state, None, [here, share])
+        chosen = sample_op("binomial", state, None, [here, share])
         return [chosen, here - chosen, after(state)]
 
     sequences = [shares, take(n, groups, axis=0), is_first]

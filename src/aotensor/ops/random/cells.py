@@ -9,7 +9,7 @@ from aotensor.ops.elementwise.compare import cast, eq, switch
 from aotensor.ops.elementwise.elementary import expm1, log1p
 from aotensor.ops.random.discrete import LARGEST_COUNT
 from aotensor.ops.random.parameter import parameter
-from aotensor.ops.random.sizes import sampled
+from aotensor.ops.random.sizes import sample_op
 from aotensor.ops.random.state import Drawn, after, as_state
 from aotensor.ops.scan.frontend import scan
 
@@ -29,7 +29,7 @@ def subset(state: Any, count: Any, population: Any) -> Drawn:
     )
 
     def step(start: Variable, picks: Variable, state: Variable) -> list[Variable]:
-        here = start + sampled("gap", state, None, [cells - start, picks])
+        here = start + sample_op("gap", state, None, [cells - start, picks])
         return [here, here + 1, picks - 1, after(state)]
 
     first = constant(0, dtype="int64")
@@ -49,7 +49,7 @@ def binomial_cells(state: Any, n: Any, p: Any, cells: Any) -> tuple[Variable, Va
     p = parameter("binomial: p", p, "float64", 0, 1)
     cells = parameter("binomial: cells", cells, "int64", 0, LARGEST_COUNT)
     chance = switch(eq(n, 0), 0.0, -expm1(cast(n, "float64") * log1p(-p)))
-    number = sampled("binomial", state, None, [cells, chance])
+    number = sample_op("binomial", state, None, [cells, chance])
     following, positions = subset(after(state), number, cells)
-    counts = sampled("positive_binomial", following, [number], [n, p])
+    counts = sample_op("positive_binomial", following, [number], [n, p])
     return after(following), positions, counts

@@ -22,14 +22,16 @@ from aotensor.ops.elementwise.elementary import exp, expm1, log, log1p, sqrt, ta
 from aotensor.ops.elementwise.powers import pow as power
 from aotensor.ops.elementwise.special import logit
 from aotensor.ops.random.parameter import parameter
-from aotensor.ops.random.sizes import extents_for, noise, real, rounded_draw, sampled
+from aotensor.ops.random.sizes import extents_for, noise, real, rounded_draw, sample_op
 from aotensor.ops.random.state import Drawn, after, as_state
 
 LARGEST_SHAPE: Final = 2.0**53
 """Least shape of a gamma whose draw is its mean to within rounding."""
 
 
-def _located(kind: str, name: str, state: Any, loc: Any, scale: Any, size: Any, dtype: Any) -> tuple[Variable, ...]:
+def _location_scale(
+    kind: str, name: str, state: Any, loc: Any, scale: Any, size: Any, dtype: Any
+) -> tuple[Variable, ...]:
     """(next state, loc, scale, noise) of a location-scale family: the draw is loc + scale·noise, or nearly."""
     state, dtype = as_state(state), real(dtype)
     loc = parameter(f"{name}: loc", loc, dtype)
@@ -52,7 +54,7 @@ def uniform(state: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype
 @rounded_draw
 def normal(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """Normal with mean loc and standard deviation scale ≥ 0: loc + scale·z."""
-    following, loc, scale, z = _located("normal", "normal", state, loc, scale, size, dtype)
+    following, loc, scale, z = _location_scale("normal", "normal", state, loc, scale, size, dtype)
     return following, loc + scale * z
 
 
@@ -66,7 +68,7 @@ def standard_normal(state: Any, size: Any = (), dtype: Any = None) -> Drawn:
 @rounded_draw
 def halfnormal(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """loc + scale·|z| for a standard normal z."""
-    following, loc, scale, z = _located("normal", "halfnormal", state, loc, scale, size, dtype)
+    following, loc, scale, z = _location_scale("normal", "halfnormal", state, loc, scale, size, dtype)
     return following, loc + scale * absolute(z)
 
 
@@ -88,7 +90,7 @@ def exponential(state: Any, scale: Any = 1.0, size: Any = None, dtype: Any = Non
 @rounded_draw
 def laplace(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """Laplace: loc ∓ scale·log of twice the distance of u to the nearer end of (0, 1)."""
-    following, loc, scale, u = _located("inner", "laplace", state, loc, scale, size, dtype)
+    following, loc, scale, u = _location_scale("inner", "laplace", state, loc, scale, size, dtype)
     low, high = log(2 * u), -log(2 * (1 - u))
     return following, loc + scale * switch(le(u, 0.5), low, high)
 
@@ -96,28 +98,28 @@ def laplace(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtyp
 @rounded_draw
 def logistic(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """Logistic: loc + scale·log(u/(1 − u))."""
-    following, loc, scale, u = _located("inner", "logistic", state, loc, scale, size, dtype)
+    following, loc, scale, u = _location_scale("inner", "logistic", state, loc, scale, size, dtype)
     return following, loc + scale * logit(u)
 
 
 @rounded_draw
 def gumbel(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """Gumbel of maxima: loc − scale·log(−log u)."""
-    following, loc, scale, u = _located("inner", "gumbel", state, loc, scale, size, dtype)
+    following, loc, scale, u = _location_scale("inner", "gumbel", state, loc, scale, size, dtype)
     return following, loc - scale * log(-log(u))
 
 
 @rounded_draw
 def cauchy(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """Cauchy: loc + scale·tan(π·(u − ½))."""
-    following, loc, scale, u = _located("inner", "cauchy", state, loc, scale, size, dtype)
+    following, loc, scale, u = _location_scale("inner", "cauchy", state, loc, scale, size, dtype)
     return following, loc + scale * tan(math.pi * (u - 0.5))
 
 
 @rounded_draw
 def halfcauchy(state: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """loc + scale·|c| for a standard Cauchy c: the tangent of an angle below π/2."""
-    following, loc, scale, u = _located("inner", "halfcauchy", state, loc, scale, size, dtype)
+    following, loc, scale, u = _location_scale("inner", "halfcauchy", state, loc, scale, size, dtype)
     return following, loc + scale * tan(0.5 * math.pi * u)
 
 
@@ -153,7 +155,7 @@ def vonmises(state: Any, mu: Any = 0.0, kappa: Any = 1.0, size: Any = None, dtyp
     state, dtype = as_state(state), real(dtype)
     mu = parameter("vonmises: mu", mu, dtype)
     kappa = parameter("vonmises: kappa", kappa, "float64", low=0)
-    rotated = mu + cast(sampled("vonmises", state, extents_for(size, [mu, kappa]), [kappa]), dtype)
+    rotated = mu + cast(sample_op("vonmises", state, extents_for(size, [mu, kappa]), [kappa]), dtype)
     return after(state), mod(rotated + math.pi, 2 * math.pi) - math.pi
 
 
@@ -183,7 +185,7 @@ def gamma(state: Any, shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any
     state, dtype = as_state(state), real(dtype)
     shape = parameter("gamma: shape", shape, "float64", low=0, high=LARGEST_SHAPE)
     scale = parameter("gamma: scale", scale, dtype, low=0)
-    drawn = sampled("gamma", state, extents_for(size, [shape, scale]), [shape])
+    drawn = sample_op("gamma", state, extents_for(size, [shape, scale]), [shape])
     return after(state), scale * cast(drawn, dtype)
 
 

@@ -25,7 +25,7 @@ from aotensor.ops.elementwise.base import Elementwise, elementwise
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.random.continuous import beta, gamma
 from aotensor.ops.random.parameter import parameter
-from aotensor.ops.random.sizes import extents_for, sampled, whole
+from aotensor.ops.random.sizes import count_dtype, extents_for, sample_op
 from aotensor.ops.random.state import Drawn, after, as_state
 
 LARGEST_COUNT: Final = 2**53
@@ -76,29 +76,29 @@ not_taken = _spans("not_taken", "What is left of a total: total − sample, chec
 def bernoulli(state: Any, p: Any = 0.5, size: Any = None, dtype: Any = None) -> Drawn:
     """1 with probability p, else 0; dtype may be bool."""
     state = as_state(state)
-    drawn = sampled("bernoulli", state, size, [_probability("bernoulli: p", p)])
+    drawn = sample_op("bernoulli", state, size, [_probability("bernoulli: p", p)])
     return after(state), cast(drawn, "int64" if dtype is None else dtype)
 
 
 def binomial(state: Any, n: Any = 1, p: Any = 0.5, size: Any = None, dtype: Any = None) -> Drawn:
     """Successes in n trials of probability p, 0 ≤ n ≤ 2^53."""
     state = as_state(state)
-    drawn = sampled("binomial", state, size, [_trials("binomial: n", n), _probability("binomial: p", p)])
-    return after(state), cast(drawn, whole(dtype))
+    drawn = sample_op("binomial", state, size, [_trials("binomial: n", n), _probability("binomial: p", p)])
+    return after(state), cast(drawn, count_dtype(dtype))
 
 
 def poisson(state: Any, lam: Any = 1.0, size: Any = None, dtype: Any = None) -> Drawn:
     """Poisson counts of mean lam, 0 ≤ lam ≤ 2^53."""
     state = as_state(state)
-    drawn = sampled("poisson", state, size, [parameter("poisson: lam", lam, "float64", 0, LARGEST_COUNT)])
-    return after(state), cast(drawn, whole(dtype))
+    drawn = sample_op("poisson", state, size, [parameter("poisson: lam", lam, "float64", 0, LARGEST_COUNT)])
+    return after(state), cast(drawn, count_dtype(dtype))
 
 
 def geometric(state: Any, p: Any, size: Any = None, dtype: Any = None) -> Drawn:
     """Trials of probability p up to the first success, at least 1."""
     state = as_state(state)
-    drawn = sampled("geometric", state, size, [_probability("geometric: p", p, is_open=True)])
-    return after(state), cast(drawn, whole(dtype))
+    drawn = sample_op("geometric", state, size, [_probability("geometric: p", p, is_open=True)])
+    return after(state), cast(drawn, count_dtype(dtype))
 
 
 def negative_binomial(state: Any, n: Any, p: Any, size: Any = None, dtype: Any = None) -> Drawn:
@@ -123,8 +123,8 @@ def hypergeometric(state: Any, ngood: Any, nbad: Any, nsample: Any, size: Any = 
         ngood, nbad, nsample = (x.data.astype("int64") for x in known if isinstance(x, Constant))
         if np.any(ngood + nbad < nsample):
             raise GraphValueError(_TOO_MANY, lines=[x.describe() for x in known])
-    drawn = sampled("hypergeometric", state, size, [good, bad, not_taken(taken, add(good, bad))])
-    return after(state), cast(drawn, whole(dtype))
+    drawn = sample_op("hypergeometric", state, size, [good, bad, not_taken(taken, add(good, bad))])
+    return after(state), cast(drawn, count_dtype(dtype))
 
 
 def betabinom(state: Any, n: Any, a: Any, b: Any, size: Any = None, dtype: Any = None) -> Drawn:
@@ -158,7 +158,7 @@ def integers(
         )
     span = (span_below if is_excluded else span_up_to)(start, end)
     threshold = mod(sub(constant(0, dtype="uint64"), span), maximum(span, constant(1, dtype="uint64")))
-    offset = sampled("integers", state, size, [span, threshold])
+    offset = sample_op("integers", state, size, [span, threshold])
     return after(state), cast(add(cast(offset, wide), start), kind)
 
 

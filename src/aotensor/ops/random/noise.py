@@ -19,7 +19,7 @@ from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.create import known_extents, lowered_extents
 from aotensor.ops.linear import ConstantOp
 from aotensor.ops.random.array_builder import ArrayBuilder
-from aotensor.ops.random.philox import Position, Words, block, whole
+from aotensor.ops.random.philox import Position, Words, block, join_words
 from aotensor.ops.random.positions import array_positions, check_state, tabulate_draw
 from aotensor.ops.shape.extents import dims_at
 
@@ -27,23 +27,25 @@ from aotensor.ops.shape.extents import dims_at
 def uniform(v: ScalarBuilder, high: Any, low: Any, dtype: str) -> Any:
     """A multiple of 2**-53 (float32: 2**-24) in [0, 1)."""
     if dtype == "float32":
-        return v.mul(_top(v, high, 24, dtype), v.constant(2.0**-24, dtype))
-    return v.mul(_joined(v, _top(v, high, 27, dtype), _top(v, low, 26, dtype), 26), v.constant(2.0**-53, dtype))
+        return v.mul(_top_bits(v, high, 24, dtype), v.constant(2.0**-24, dtype))
+    return v.mul(
+        _join_words(v, _top_bits(v, high, 27, dtype), _top_bits(v, low, 26, dtype), 26), v.constant(2.0**-53, dtype)
+    )
 
 
 def inner(v: ScalarBuilder, high: Any, low: Any, dtype: str) -> Any:
     """An odd multiple of 2**-53 (float32: 2**-24) in (0, 1), symmetric about ½."""
     if dtype == "float32":
-        scaled, unit = _top(v, high, 23, dtype), 2.0**-23
+        scaled, unit = _top_bits(v, high, 23, dtype), 2.0**-23
     else:
-        scaled, unit = _joined(v, _top(v, high, 27, dtype), _top(v, low, 25, dtype), 25), 2.0**-52
+        scaled, unit = _join_words(v, _top_bits(v, high, 27, dtype), _top_bits(v, low, 25, dtype), 25), 2.0**-52
     return v.mul(v.add(scaled, v.constant(0.5, dtype)), v.constant(unit, dtype))
 
 
 def exponential(v: ScalarBuilder, high: Any, low: Any, dtype: str) -> Any:
     """−log u for u in (0, 1]; in float32 u is as fine as 2**-32 where it is small, for a tail up to 22."""
     if dtype == "float32":
-        scaled = v.add(_top(v, high, 31, dtype), v.constant(0.5, dtype))
+        scaled = v.add(_top_bits(v, high, 31, dtype), v.constant(0.5, dtype))
         return v.neg(v.math("log", v.mul(scaled, v.constant(2.0**-31, dtype))))
     return v.neg(v.math("log", inner(v, high, low, dtype)))
 
@@ -55,17 +57,17 @@ def normal(v: ScalarBuilder, words: Words, dtype: str) -> Any:
     return v.mul(radius, v.math("cos", angle))
 
 
-def _top(v: ScalarBuilder, word: Any, bits: int, dtype: str) -> Any:
+def _top_bits(v: ScalarBuilder, word: Any, bits: int, dtype: str) -> Any:
     """The highest `bits` bits of a word as a float, by way of int32: exact, and vectorisable."""
     return v.cast(v.cast(v.shift_right(word, v.constant(32 - bits, "uint64")), "int32"), dtype)
 
 
-def _joined(v: ScalarBuilder, high: Any, low: Any, bits: int) -> Any:
+def _join_words(v: ScalarBuilder, high: Any, low: Any, bits: int) -> Any:
     return v.add(v.mul(high, v.constant(2.0**bits, "float64")), low)
 
 
 KINDS: Final[Mapping[str, Callable[[ScalarBuilder, Words, str], Any]]] = {
-    "bits": lambda v, words, dtype: whole(v, words[0], words[1]),
+    "bits": lambda v, words, dtype: join_words(v, words[0], words[1]),
     "uniform": lambda v, words, dtype: uniform(v, words[0], words[1], dtype),
     "inner": lambda v, words, dtype: inner(v, words[0], words[1], dtype),
     "exponential": lambda v, words, dtype: exponential(v, words[0], words[1], dtype),

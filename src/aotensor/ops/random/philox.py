@@ -25,7 +25,7 @@ from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
-from aotensor.ops.batching import aligned
+from aotensor.ops.batching import align_rank
 from aotensor.ops.linear import DiscreteOp
 from aotensor.ops.random.array_builder import ArrayBuilder
 
@@ -66,7 +66,7 @@ def block(v: ScalarBuilder, position: Position, attempt: Any = None) -> Words:
     return philox(v, counter, (_low(v, key), _high(v, key)))
 
 
-def whole(v: ScalarBuilder, high: Any, low: Any) -> Any:
+def join_words(v: ScalarBuilder, high: Any, low: Any) -> Any:
     """The uint64 with these high and low 32-bit words."""
     return v.or_(v.shift_left(high, v.constant(32, "uint64")), low)
 
@@ -105,7 +105,7 @@ class Philox(DiscreteOp):
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         rank = node.outputs[0].ndim
-        return self.apply(*(aligned(x, rank) if on else x for x, on in zip(inputs, is_batched, strict=True))).outputs
+        return self.apply(*(align_rank(x, rank) if on else x for x, on in zip(inputs, is_batched, strict=True))).outputs
 
     def lower(self, b: TensorBuilder, counter: Tensor, key: Tensor) -> Tensor:
         for x, count in ((counter, 4), (key, 2)):

@@ -14,7 +14,7 @@ from typing import Any, Final
 from aotensor.core.builders import ScalarBuilder
 from aotensor.ops.random.densities import log_binomial, log_choices, log_gap, log_hypergeometric, log_poisson
 from aotensor.ops.random.noise import inner, normal, uniform
-from aotensor.ops.random.philox import Position, block, whole
+from aotensor.ops.random.philox import Position, block, join_words
 
 LIMIT: Final = 256
 """Most blocks of a loop, so most rounds, or half of them if a round uses two; bounds loops even for nan parameters."""
@@ -51,7 +51,7 @@ def integers(v: ScalarBuilder, position: Position, span: Any, threshold: Any) ->
     def step(v: ScalarBuilder, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
         *where, span, threshold = fixed
         words = block(v, (where[0], where[1], where[2]), attempt)
-        bits = whole(v, words[0], words[1])
+        bits = join_words(v, words[0], words[1])
         high, low = _product(v, bits, span)
         is_all = v.compare("eq", span, v.constant(0, "uint64"))
         return [
@@ -61,7 +61,7 @@ def integers(v: ScalarBuilder, position: Position, span: Any, threshold: Any) ->
         ]
 
     start = [v.constant(0, "uint64"), v.constant(False, "bool"), v.constant(0, "uint64")]
-    return v.iterate(start, [*position, span, threshold], _is_open, step)[2]
+    return v.iterate(start, [*position, span, threshold], _is_pending, step)[2]
 
 
 def gamma(v: ScalarBuilder, position: Position, shape: Any) -> Any:
@@ -93,7 +93,7 @@ def gamma(v: ScalarBuilder, position: Position, shape: Any) -> Any:
         return [v.add(attempt, next_), is_good, v.mul(d, cube)]
 
     start = [v.constant(0, "uint64"), v.constant(False, "bool"), v.constant(0.0, "float64")]
-    attempt, _, found = v.iterate(start, [*position, d, c], _is_open, step)
+    attempt, _, found = v.iterate(start, [*position, d, c], _is_pending, step)
     words = block(v, position, v.sub(attempt, v.constant(1, "uint64")))
     power = v.div(v.math("log", inner(v, words[2], words[3], "float64")), shape)
     return v.mul(found, v.select(is_small, v.math("exp", power), one))
@@ -112,14 +112,16 @@ def poisson(v: ScalarBuilder, position: Position, mean: Any) -> Any:
 
     first = v.math("exp", v.neg(mean))
     none, limit = v.constant(0.0, "float64"), v.constant(math.inf, "float64")
-    few = _searched(v, position, is_small, first, (none, v.constant(LARGEST_SEARCHED, "float64")), [mean], ratio)
+    few = _search_from_mode(
+        v, position, is_small, first, (none, v.constant(LARGEST_SEARCHED, "float64")), [mean], ratio
+    )
     spread = v.math("sqrt", mean)
     b = _linear(v, 2.53, spread, 0.931)
     a = _linear(v, 0.02483, b, -0.059)
     inverse = v.add(v.constant(1.1239, "float64"), _over(v, 1.1328, _linear(v, 1.0, b, -3.4)))
     quick = v.sub(v.constant(0.9277, "float64"), _over(v, 3.6224, _linear(v, 1.0, b, -2.0)))
     shape = (a, b, _linear(v, 1.0, mean, 0.43), inverse, quick)
-    many = _transformed(v, position, is_small, shape, (none, limit), [mean], log_poisson)
+    many = _transformed_rejection(v, position, is_small, shape, (none, limit), [mean], log_poisson)
     return v.cast(v.select(is_small, few, many), "int64")
 
 
@@ -156,7 +158,7 @@ def _binomial(v: ScalarBuilder, position: Position, count: Any, p: Any, is_posit
         return v.sub(v.div(top, k), odds)
 
     bounds = least, v.minimum(most, v.constant(LARGEST_SEARCHED, "float64"))
-    few = _searched(v, position, is_small, first, bounds, [v.mul(v.add(n, one), odds), odds], ratio)
+    few = _search_from_mode(v, position, is_small, first, bounds, [v.mul(v.add(n, one), odds), odds], ratio)
     spread = v.math("sqrt", v.mul(mean, q))
     b = _linear(v, 2.53, spread, 1.15)
     a = v.add(_linear(v, 0.0248, b, -0.0873), v.mul(v.constant(0.01, "float64"), p))
@@ -164,7 +166,9 @@ def _binomial(v: ScalarBuilder, position: Position, count: Any, p: Any, is_posit
     quick = v.sub(v.constant(0.92, "float64"), _over(v, 4.2, b))
     mode = v.math("floor", v.mul(v.add(n, one), p))
     shape = (a, b, _linear(v, 1.0, mean, 0.5), height, quick)
-    many = _transformed(v, position, is_small, shape, (least, most), [mode, n, mean, v.mul(n, q)], log_binomial)
+    many = _transformed_rejection(
+        v, position, is_small, shape, (least, most), [mode, n, mean, v.mul(n, q)], log_binomial
+    )
     found = v.select(is_small, few, many)
     return v.cast(v.select(is_flipped, v.sub(n, found), found), "int64")
 
@@ -183,7 +187,7 @@ def gap(v: ScalarBuilder, position: Position, left: Any, picks: Any) -> Any:
     def ratio(v: ScalarBuilder, k: Any, n: Any, others: Any) -> Any:
         return v.div(v.add(v.sub(others, k), v.constant(1.0, "float64")), v.sub(n, k))
 
-    few = _searched(v, position, is_dense, v.div(m, n), (none, others), [n, others], ratio)
+    few = _search_from_mode(v, position, is_dense, v.div(m, n), (none, others), [n, others], ratio)
 
     def step(v: ScalarBuilder, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
         *where, n, m = fixed
@@ -197,7 +201,7 @@ def gap(v: ScalarBuilder, position: Position, left: Any, picks: Any) -> Any:
         stands = v.or_(v.compare("eq", m, one), v.compare("le", level, log_gap(v, k, n, m)))
         return [v.add(attempt, v.constant(1, "uint64")), v.and_(stands, v.compare("le", k, v.sub(n, m))), k]
 
-    many = v.iterate([v.constant(0, "uint64"), is_dense, none], [*position, n, m], _is_open, step)[2]
+    many = v.iterate([v.constant(0, "uint64"), is_dense, none], [*position, n, m], _is_pending, step)[2]
     return v.cast(v.select(is_dense, few, many), "int64")
 
 
@@ -224,7 +228,7 @@ def hypergeometric(v: ScalarBuilder, position: Position, good: Any, bad: Any, le
     log_all = log_choices(v, picks, total, v.div(picks, total))
     first = v.math("exp", v.sub(log_hypergeometric(v, none, marked, others, picks), log_all))
     bounds = none, v.minimum(most, v.constant(LARGEST_SEARCHED, "float64"))
-    few = _searched(v, position, is_small, first, bounds, [marked, picks, v.sub(others, picks)], ratio)
+    few = _search_from_mode(v, position, is_small, first, bounds, [marked, picks, v.sub(others, picks)], ratio)
     spread = v.mul(v.div(v.mul(mean, v.sub(one, share)), v.sub(total, one)), v.sub(total, picks))
     width = _linear(v, 2 * math.sqrt(2 / math.e), v.math("sqrt", v.add(spread, half)), 3 - 2 * math.sqrt(3 / math.e))
     peak = v.div(v.mul(v.add(picks, one), v.add(marked, one)), _linear(v, 1.0, total, 2.0))
@@ -242,7 +246,7 @@ def hypergeometric(v: ScalarBuilder, position: Position, good: Any, bad: Any, le
         return [v.add(attempt, v.constant(1, "uint64")), v.and_(stands, v.compare("eq", k, inside)), inside]
 
     fixed = [*position, v.add(mean, half), width, highest, most, marked, others, picks]
-    many = v.iterate([v.constant(0, "uint64"), is_small, none], fixed, _is_open, step)[2]
+    many = v.iterate([v.constant(0, "uint64"), is_small, none], fixed, _is_pending, step)[2]
     found = v.select(is_small, few, many)
     found = v.select(v.compare("gt", g, b), v.sub(picks, found), found)
     return v.cast(v.select(v.compare("lt", rest, taken), v.sub(g, found), found), "int64")
@@ -278,7 +282,7 @@ def vonmises(v: ScalarBuilder, position: Position, kappa: Any) -> Any:
         return [v.add(attempt, v.constant(1, "uint64")), stands, v.select(is_left, v.neg(angle), angle)]
 
     start = [v.constant(0, "uint64"), v.or_(is_flat, is_narrow), v.constant(0.0, "float64")]
-    accepted = v.iterate(start, [*position, s, k], _is_open, step)[2]
+    accepted = v.iterate(start, [*position, s, k], _is_pending, step)[2]
     words = block(v, position)
     share = v.sub(inner(v, words[0], words[1], "float64"), v.constant(0.5, "float64"))
     anywhere = v.mul(v.constant(2 * math.pi, "float64"), share)
@@ -289,12 +293,12 @@ def vonmises(v: ScalarBuilder, position: Position, kappa: Any) -> Any:
 # --- loops -----------------------------------------------------------------------------------------------------------
 
 
-def _is_open(v: ScalarBuilder, attempt: Any, done: Any, *others: Any) -> Any:
+def _is_pending(v: ScalarBuilder, attempt: Any, done: Any, *others: Any) -> Any:
     """Loop condition of rejection sampling: has no round accepted a draw yet?"""
     return v.and_(v.not_(done), v.compare("lt", attempt, v.constant(LIMIT, "uint64")))
 
 
-def _searched(
+def _search_from_mode(
     v: ScalarBuilder,
     position: Position,
     is_wanted: Any,
@@ -321,7 +325,7 @@ def _searched(
     return v.iterate([least, u, first], [is_wanted, most, *fixed], goes_on, step)[0]
 
 
-def _transformed(
+def _transformed_rejection(
     v: ScalarBuilder,
     position: Position,
     is_done: Any,
@@ -361,7 +365,7 @@ def _transformed(
         return [v.add(attempt, v.constant(1, "uint64")), v.and_(stands, is_inside), k]
 
     start = [v.constant(0, "uint64"), is_done, v.constant(0.0, "float64")]
-    return v.iterate(start, [*position, *shape, *bounds, *fixed], _is_open, step)[2]
+    return v.iterate(start, [*position, *shape, *bounds, *fixed], _is_pending, step)[2]
 
 
 def _product(v: ScalarBuilder, x: Any, y: Any) -> tuple[Any, Any]:

@@ -53,7 +53,7 @@ def noise(kind: str, state: Variable, extents: Sequence[SymbolicExtent], dtype: 
     return Noise(kind, dtype, dims)(state, *sizes)  # type: ignore[no-any-return]
 
 
-def sampled(kind: str, state: Variable, size: Any, parameters: Sequence[Variable]) -> Variable:
+def sample_op(kind: str, state: Variable, size: Any, parameters: Sequence[Variable]) -> Variable:
     """Draws of a sampler, with parameters that broadcast to the size.
 
     Raises: GraphValueError for parameters that do not broadcast to it.
@@ -93,7 +93,7 @@ def rounded_draw(distribution: Callable[..., Drawn]) -> Callable[..., Drawn]:
     return drawn
 
 
-def whole(dtype: Any) -> str:
+def count_dtype(dtype: Any) -> str:
     """The dtype of a count: `dtype` if given, else int64.   Raises: GraphTypeError for bool."""
     found = "int64" if dtype is None else dtypes.canonical(dtype)
     if found == "bool":

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from aotensor.core import dtypes
 from aotensor.core.types import normalise_axes, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.elementwise.arithmetic import maximum, minimum
 from aotensor.ops.elementwise.compare import and_, cast, eq, floor, gt, isfinite, isinf, isnan, lt, or_, rint, switch
@@ -100,14 +100,14 @@ def quantile(a: Any, q: Any, axis: Axes = None, method: str = "linear", keepdims
     Raises: GraphValueError for another method, an axis out of range or named twice, a q outside of [0, 1] or an empty
     axis (at run time where these are not known).
     """
-    one_of("quantile: method", method, _PLACES)
+    check_choice("quantile: method", method, _PLACES)
     return _quantile("quantile", as_tensor(a), q, 1, axis, method, keepdims)
 
 
 @coerced
 def percentile(a: Any, q: Any, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Variable:
     """`quantile` of q percent.   Raises: as `quantile`, for a q outside of [0, 100]."""
-    one_of("percentile: method", method, _PLACES)
+    check_choice("percentile: method", method, _PLACES)
     return _quantile("percentile", as_tensor(a), q, 100, axis, method, keepdims)
 
 
@@ -117,12 +117,12 @@ def _quantile(name: str, a: Variable, q: Any, whole: int, axis: Axes, method: st
     shares = parameter(f"{name}: q", q, "float64", low=0, high=whole) / whole
     lines = _lines(cast(nonempty(name, a, axes), dtype), axes)
     kept = lines.ndim - 1
-    found = _between(lines, shares, method)
+    found = _interpolate(lines, shares, method)
     found = moveaxis(found, list(range(kept, found.ndim)), list(range(shares.ndim))) if shares.ndim else found
     return expand_dims(found, [shares.ndim + k for k in axes]) if keepdims and axes else found
 
 
-def _between(lines: Variable, shares: Variable, method: str) -> Variable:
+def _interpolate(lines: Variable, shares: Variable, method: str) -> Variable:
     """Quantiles of the vectors along the last axis, at fractions `shares`.   (…, n), (shares,) → (…, shares)"""
     extent = extent_of(lines, -1)
     n = cast(as_tensor(extent), "float64")

@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axis
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import Apply, disconnected
 from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import AxisOp
@@ -77,7 +77,7 @@ class Permute(AxisOp, LinearOp):
 
 
 def _check_kind(name: str, kind: str | None) -> None:
-    one_of(f"{name}: kind", kind, (None, "quicksort", "mergesort", "heapsort", "stable"))
+    check_choice(f"{name}: kind", kind, (None, "quicksort", "mergesort", "heapsort", "stable"))
 
 
 def _sorted(x: Any, axis: int | None) -> tuple[Variable, ...]:

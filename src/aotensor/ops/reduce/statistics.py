@@ -14,7 +14,7 @@ from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.compare import cast, clip, le, switch
 from aotensor.ops.elementwise.elementary import sqrt
 from aotensor.ops.random.parameter import parameter
-from aotensor.ops.reduce.sums import Axes, count, mean, spread
+from aotensor.ops.reduce.sums import Axes, broadcast_back, count, mean
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import dimshuffle, matrix_transpose
 from aotensor.ops.shape.join import concatenate
@@ -33,7 +33,7 @@ def average(a: Any, axis: Axes = None, weights: Any = None, returned: bool = Fal
     axes = normalise_axes(axis, a.ndim)
     if weights is None:
         found = mean(a, axis=axes, keepdims=keepdims)
-        return (found, spread(count(a, axes, found.dtype), (), found)) if returned else found
+        return (found, broadcast_back(count(a, axes, found.dtype), (), found)) if returned else found
     w = as_tensor(weights)
     if w.ndim != a.ndim:
         if w.ndim != 1 or len(axes) != 1:
@@ -46,7 +46,7 @@ def average(a: Any, axis: Axes = None, weights: Any = None, returned: bool = Fal
     wide = dtypes.compute_of(dtype)
     w = cast(w, wide)
     product = w * cast(a, wide)
-    total = sum_over(spread(w, (), product), axis=axes, keepdims=keepdims)
+    total = sum_over(broadcast_back(w, (), product), axis=axes, keepdims=keepdims)
     found = sum_over(product, axis=axes, keepdims=keepdims) / total
     return (cast(found, dtype), cast(total, dtype)) if returned else cast(found, dtype)
 

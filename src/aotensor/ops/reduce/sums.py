@@ -34,7 +34,7 @@ def without_axes(x: TensorType, axes: Sequence[int], dtype: str | None = None) -
     return TensorType(dtype or x.dtype, kept)
 
 
-def spread(reduced: Variable, axes: Sequence[int], x: Variable) -> Variable:
+def broadcast_back(reduced: Variable, axes: Sequence[int], x: Variable) -> Variable:
     """The result of a reduction of x over `axes`, broadcast to the extents of x."""
     return full_like(x, reexpand(reduced, axes, x.ndim), dtype=reduced.dtype)
 
@@ -67,7 +67,7 @@ class Sum(AxisOp, LinearOp):
         (x,) = inputs
         if dtypes.is_float(x.dtype):
             cotangent = cast(cotangent, x.dtype)
-        return spread(cotangent, self.axes, x)
+        return broadcast_back(cotangent, self.axes, x)
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         return b.cast(b.reduce("add", x, self.axes, dtype=self.acc_dtype), self.dtype)
@@ -100,12 +100,12 @@ class Prod(AxisOp):
     def _derivatives(self, x: Variable, y: Variable) -> Variable:
         """∂y/∂x, of the shape of x: for each element the product of the others, without division by zero."""
         if self.no_zeros_in_input:
-            return spread(y, self.axes, x) / x
+            return broadcast_back(y, self.axes, x) / x
         return exclusive_products(cast(x, self.dtype), self.axes)
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (y,), (ct,) = inputs, outputs, cotangents
-        return [spread(ct, self.axes, x) * self._derivatives(x, y)]
+        return [broadcast_back(ct, self.axes, x) * self._derivatives(x, y)]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (y,), (tx,) = inputs, outputs, tangents
@@ -221,16 +221,16 @@ def mean(
 @coerced
 def any(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """Is any element along axes not zero? nan counts as true.   Raises: GraphValueError for a bad axis."""
-    return _quantified("any", as_tensor(x), axis, keepdims)
+    return _quantifier("any", as_tensor(x), axis, keepdims)
 
 
 @coerced
 def all(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """Are all elements along axes not zero? nan counts as true.   Raises: GraphValueError for a bad axis."""
-    return _quantified("all", as_tensor(x), axis, keepdims)
+    return _quantifier("all", as_tensor(x), axis, keepdims)
 
 
-def _quantified(kind: str, x: Variable, axis: Axes, keepdims: bool) -> Variable:
+def _quantifier(kind: str, x: Variable, axis: Axes, keepdims: bool) -> Variable:
     axes = normalise_axes(axis, x.ndim)
     if not axes:
         return cast(x, "bool")

@@ -15,7 +15,7 @@ from aotensor.ops.elementwise.base import Elementwise, elementwise
 from aotensor.ops.elementwise.compare import cast, eq, switch
 from aotensor.ops.elementwise.signatures import numeric
 from aotensor.ops.reduce.cumulate import exclusive_products
-from aotensor.ops.reduce.sums import spread, without_axes
+from aotensor.ops.reduce.sums import broadcast_back, without_axes
 from aotensor.ops.reduce.sums import sum as sum_over
 
 
@@ -71,7 +71,7 @@ class ProdWithoutZeros(AxisOp):
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (ct,) = inputs, cotangents
-        return [spread(ct, self.axes, x) * self._derivatives(x)]
+        return [broadcast_back(ct, self.axes, x) * self._derivatives(x)]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (tx,) = inputs, tangents

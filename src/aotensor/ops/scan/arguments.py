@@ -179,7 +179,7 @@ def _shortest(lengths: Sequence[SymbolicExtent]) -> Variable:
     numbers = [length for length in lengths if isinstance(length, int)]
     found: list[Variable] = []
     for length in lengths:
-        if isinstance(length, Variable) and not any(_same(length, one) for one in found):
+        if isinstance(length, Variable) and not any(_is_same_dim(length, one) for one in found):
             found.append(length)
     found += [constant(min(numbers), dtype="int64")] if numbers else []
     shortest = found[0]
@@ -188,7 +188,7 @@ def _shortest(lengths: Sequence[SymbolicExtent]) -> Variable:
     return shortest
 
 
-def _same(length: Variable, other: Variable) -> bool:
+def _is_same_dim(length: Variable, other: Variable) -> bool:
     """Are two lengths the extents of one named dim?"""
     return length is other or (
         length.owner is not None

@@ -18,12 +18,12 @@ from aotensor.graph.operations import KnownValues, sweeps
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable, Variables
 from aotensor.graph.vectorize import batch
-from aotensor.ops.batching import aligned, repeated
+from aotensor.ops.batching import align_rank, repeated
 from aotensor.ops.elementwise.compare import switch
 from aotensor.ops.linear import filled, zero_gradient
-from aotensor.ops.scan.layout import common_dims, fitted
+from aotensor.ops.scan.layout import common_dims, slot_type
 from aotensor.ops.scan.step_extents import body_extents
-from aotensor.ops.shape.inference import Given
+from aotensor.ops.shape.inference import LeafFacts
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class Branch(Op):
             raise GraphTypeError(f"a condition must be a bool scalar, not {condition}")
         for side in (self.then, self.otherwise):
             for position, (slot, type) in enumerate(zip(side.inputs, captured, strict=True)):
-                fitted(f"captured value {position}", slot, type)
+                slot_type(f"captured value {position}", slot, type)
         pairs = zip(self.then.outputs, self.otherwise.outputs, strict=True)
-        return tuple(either(one.tensor_type, other.tensor_type) for one, other in pairs)
+        return tuple(common_branch_type(one.tensor_type, other.tensor_type) for one, other in pairs)
 
     def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> tuple[TensorType, ...]:
         condition = known.value(node.inputs[0])
-        given = [Given.of(x, type, known) for x, type in zip(node.inputs[1:], types[1:], strict=True)]
+        given = [LeafFacts.from_known(x, type, known) for x, type in zip(node.inputs[1:], types[1:], strict=True)]
         sides = [self.then, self.otherwise] if condition is None else [self.then if condition else self.otherwise]
         found = [body_extents(side, given) for side in sides]
         shapes = [common_dims(*pair) for pair in zip(found[0], found[-1], strict=True)]
@@ -100,7 +100,7 @@ class IfElse(Op):
     def infer_type(self, condition: TensorType, *values: TensorType) -> tuple[TensorType, ...]:
         if (condition.dtype, condition.rank) != ("bool", 0):
             raise GraphTypeError(f"the condition must be a bool scalar, not {condition}")
-        return tuple(either(*pair) for pair in zip(values[: self.count], values[self.count :], strict=True))
+        return tuple(common_branch_type(*pair) for pair in zip(values[: self.count], values[self.count :], strict=True))
 
     def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> tuple[TensorType, ...]:
         condition = known.value(node.inputs[0])
@@ -159,8 +159,8 @@ class IfElse(Op):
                 results += chosen(condition, sides)
             else:
                 rank = x.ndim
-                sides = [aligned(y, rank) if on else y for y, on in zip(sides, known, strict=True)]
-                results.append(switch(aligned(condition, rank), *sides))
+                sides = [align_rank(y, rank) if on else y for y, on in zip(sides, known, strict=True)]
+                results.append(switch(align_rank(condition, rank), *sides))
         return results
 
     def lower(self, b: TensorBuilder, *inputs: Tensor) -> tuple[Tensor, ...]:
@@ -175,7 +175,7 @@ def chosen(condition: Variable, sides: Sequence[Variable]) -> list[Variable]:
     return list(IfElse(len(sides) // 2).apply(condition, *sides).outputs)
 
 
-def either(one: TensorType, other: TensorType) -> TensorType:
+def common_branch_type(one: TensorType, other: TensorType) -> TensorType:
     """The type of a value that is `one` or `other`.   Raises: GraphTypeError if they differ in dtype or rank."""
     if (one.dtype, one.rank) != (other.dtype, other.rank):
         raise GraphTypeError(f"the branches must return the same types, found {one} and {other}")

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphError
 from aotensor.graph.op import Apply
-from aotensor.graph.site import made_at
+from aotensor.graph.site import variables_at
 from aotensor.graph.variable import Constant, Variable
 from aotensor.ops.create import Alloc
 from aotensor.ops.shape.extents import ShapeI, SymbolicExtent, is_extent
@@ -27,7 +27,7 @@ class Sources:
         self._stop = set(stop)
         self._known: dict[Axis, SymbolicExtent | Axis] = {}
 
-    def of(self, x: Variable, axis: int) -> SymbolicExtent | Axis:
+    def extent_of(self, x: Variable, axis: int) -> SymbolicExtent | Axis:
         """The extent of x along an axis: a number, an integer scalar of the graph, or the axis of a variable it equals.
 
         That variable is one to stop at or a leaf, where the rules of types tell enough; else one on the way there.
@@ -53,7 +53,7 @@ class Sources:
 
 def spans(value: Variable, x: Variable) -> bool:
     """Is it certain that an integer scalar is the number of rows of x?"""
-    one, other = _origin(value), _origin(Sources().of(x, 0))
+    one, other = _origin(value), _origin(Sources().extent_of(x, 0))
     if isinstance(one, tuple) and isinstance(other, tuple):
         return is_extent(ShapeI(one[1])(one[0]), *other)
     return is_extent(value, x, 0) or (one is other if isinstance(one, Variable) else one == other)
@@ -66,7 +66,7 @@ def _origin(found: SymbolicExtent | Axis) -> SymbolicExtent | Axis:
             return int(found.data)
         if found.owner is None or not isinstance(found.owner.op, ShapeI):
             return found
-        found = Sources().of(found.owner.inputs[0], found.owner.op.axis)
+        found = Sources().extent_of(found.owner.inputs[0], found.owner.op.axis)
     return found
 
 
@@ -77,7 +77,7 @@ def _from_inputs(node: Apply, output: int, axis: int) -> SymbolicExtent | Axis |
         said: SymbolicExtent | Axis | None = knows(node, output, axis)
         return said
     if isinstance(node.op, Alloc | Reshape):
-        size = _given_size(node, node.op.dims, axis)
+        size = _size_input(node, node.op.dims, axis)
         if size is not None:
             return size
     origins: dict[str, Axis] = {}
@@ -92,7 +92,7 @@ def _from_inputs(node: Apply, output: int, axis: int) -> SymbolicExtent | Axis |
     return dim
 
 
-def _given_size(node: Apply, dims: Sequence[object], axis: int) -> Variable | None:
+def _size_input(node: Apply, dims: Sequence[object], axis: int) -> Variable | None:
     """The input of a node that gives the extent of its output along an axis."""
     sizes = [position for position, dim in enumerate(dims) if not isinstance(dim, int)]
     return node.inputs[1 + sizes.index(axis)] if axis in sizes else None
@@ -113,5 +113,5 @@ def rebuilt(node: Apply, known: Mapping[Variable, Variable]) -> dict[Variable, V
     inputs = [known.get(x, x) for x in node.inputs]
     if all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
         return {}
-    with made_at(node.outputs[0].site):
+    with variables_at(node.outputs[0].site):
         return dict(zip(node.outputs, node.op.apply(*inputs).outputs, strict=True))

@@ -59,7 +59,7 @@ def reduce(
     real = RealLoop(fn, sequences, infos)
     loop = Loop(real.step, real.sequences, real.outputs_info, non_sequences, None, go_backwards)
     pairs, updates = loop.run(-1, name or "", keep_last=True)
-    outputs = real.joined(pairs)
+    outputs = real.to_complex(pairs)
     result: Variable | list[Variable] = outputs[0] if len(outputs) == 1 else outputs
     return (result, updates) if return_updates else result
 

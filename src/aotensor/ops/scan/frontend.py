@@ -20,9 +20,9 @@ from aotensor.ops.complex.loops import RealLoop
 from aotensor.ops.elementwise.compare import neq
 from aotensor.ops.scan.arguments import State, as_list, make_state, read_outputs, read_sequences, step_count
 from aotensor.ops.scan.layout import Results, merged_dims
-from aotensor.ops.scan.loop_state import dense_values, whole
+from aotensor.ops.scan.loop_state import assemble_value, dense_values
 from aotensor.ops.scan.op import Scan
-from aotensor.ops.scan.step import StepResult, Updates, captured, check_strict, parse
+from aotensor.ops.scan.step import StepResult, Updates, captures, check_strict, parse
 
 
 @coerced
@@ -69,7 +69,7 @@ def scan(
     real = RealLoop(fn, sequences, outputs_info)
     loop = Loop(real.step, real.sequences, real.outputs_info, non_sequences, n_steps, go_backwards, strict)
     pairs, updates = loop.run(truncate_gradient, name or "")
-    outputs = real.joined(pairs)
+    outputs = real.to_complex(pairs)
     result: Any = outputs[0] if len(outputs) == 1 and not return_list else outputs
     if not return_updates:
         if updates:
@@ -138,12 +138,12 @@ class Loop:
         """The op and its inputs; outer values that the step reads become non-sequences."""
         taps = [state.by_lag() for state in states]
         slots = [*(row.slot for row in self._rows), *(slot for _, found in taps for slot in found)]
-        outer = captured(made.flat(), [*slots, *carried], set(self._made))
+        outer = captures(made.flat(), [*slots, *carried], set(self._made))
         if self._strict:
             check_strict(outer, [*self._constants, *(row.rows for row in self._rows)])
         operands = [dense_values(x) for x in outer]
         symbols = [[Variable(x.type, name=x.name) for x in values] for values in operands]
-        inner = {x: whole(x.tensor_type, iter(own)) for x, own in zip(outer, symbols, strict=True)}
+        inner = {x: assemble_value(x.tensor_type, iter(own)) for x, own in zip(outer, symbols, strict=True)}
         outputs = replace(made.flat(), {**inner, **{x: state.slots[0] for x, state in carried.items()}})
         outputs = without_complex(outputs, [*slots, *chain(*symbols)])
         op = Scan(

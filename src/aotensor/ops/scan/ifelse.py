@@ -15,7 +15,7 @@ from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast, neq
 from aotensor.ops.scan.branch import chosen
 from aotensor.ops.scan.layout import common_dims
-from aotensor.ops.scan.loop_state import dense_values, whole
+from aotensor.ops.scan.loop_state import assemble_value, dense_values
 
 
 @coerced
@@ -78,10 +78,13 @@ def _chosen(condition: Variable, then: Sequence[Variable], otherwise: Sequence[V
     """The chosen side; for sparse matrices, a choice between each of their vectors."""
     types = [_common_type(one, other) for one, other in zip(then, otherwise, strict=True)]
     sides = [
-        x for side in (then, otherwise) for value, type in zip(side, types, strict=True) for x in _fitted(value, type)
+        x
+        for side in (then, otherwise)
+        for value, type in zip(side, types, strict=True)
+        for x in _dense_branch_values(value, type)
     ]
     found = iter(chosen(condition, sides))
-    return [whole(type, found) for type in types]
+    return [assemble_value(type, found) for type in types]
 
 
 def _common_type(one: Variable, other: Variable) -> TensorType:
@@ -97,7 +100,7 @@ def _common_type(one: Variable, other: Variable) -> TensorType:
     )
 
 
-def _fitted(x: Variable, type: TensorType) -> list[Variable]:
+def _dense_branch_values(x: Variable, type: TensorType) -> list[Variable]:
     """The dense values of x (see `dense_values`), with sparse indices in the index dtype of `type`."""
     values = dense_values(x)
     if not isinstance(type, SparseTensorType):

@@ -55,7 +55,7 @@ class Results(Generic[T]):
         return [*self.states, *self.mapped, *([] if self.last is None else [self.last])]
 
 
-def fitted(what: str, slot: Variable, found: TensorType) -> TensorType:
+def slot_type(what: str, slot: Variable, found: TensorType) -> TensorType:
     """The type of a value passed to an input of a subgraph, with the extents known from either.
 
     Raises: GraphValueError if dtype, rank or static extents differ.
@@ -71,10 +71,10 @@ def merged_dims(what: str, first: Sequence[Dim], second: Sequence[Dim]) -> tuple
 
     Raises: GraphValueError if two numbers differ.
     """
-    return tuple(_merged(what, axis, *pair) for axis, pair in enumerate(zip(first, second, strict=True)))
+    return tuple(_merge_dim(what, axis, *pair) for axis, pair in enumerate(zip(first, second, strict=True)))
 
 
-def _merged(what: str, axis: int, one: Dim, other: Dim) -> Dim:
+def _merge_dim(what: str, axis: int, one: Dim, other: Dim) -> Dim:
     if isinstance(one, int) and isinstance(other, int) and one != other:
         raise GraphValueError(f"{what}: extents {one} and {other} along axis {axis} differ")
     if isinstance(one, int) or other is None:

@@ -9,8 +9,8 @@ from aotensor.core.types import TensorType
 from aotensor.graph.operations import sparse
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
 from aotensor.graph.variable import Variable
+from aotensor.ops.complex.parts import join_parts as of_parts
 from aotensor.ops.complex.parts import parts
-from aotensor.ops.complex.parts import whole as of_parts
 
 
 def dense_values(x: Variable) -> list[Variable]:
@@ -21,7 +21,7 @@ def dense_values(x: Variable) -> list[Variable]:
     return list(parts(x)) if dtypes.is_complex(x.dtype) else [x]
 
 
-def whole(type: TensorType, values: Iterator[Variable]) -> Variable:
+def assemble_value(type: TensorType, values: Iterator[Variable]) -> Variable:
     """The value of a type, assembled from the next dense real values of an iterator: the inverse of `dense_values`."""
     first = of_parts(next(values), next(values)) if dtypes.is_complex(type.dtype) else next(values)
     if not isinstance(type, SparseTensorType):

@@ -14,9 +14,9 @@ from aotensor.graph.operations import KnownValues
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.scan.extents import Axis, Sources
-from aotensor.ops.scan.layout import Operands, Results, Slots, fitted, merged_dims
-from aotensor.ops.scan.pull import pulled
-from aotensor.ops.scan.push import batched, pushed
+from aotensor.ops.scan.layout import Operands, Results, Slots, merged_dims, slot_type
+from aotensor.ops.scan.pull import pull_back_loop
+from aotensor.ops.scan.push import batched, push_forward_loop
 from aotensor.ops.scan.run import run
 from aotensor.ops.scan.step_extents import types_at
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, dim_of
@@ -109,9 +109,9 @@ class Scan(Op):
         if (given.n_steps.dtype, given.n_steps.rank) != ("int64", 0):
             raise GraphTypeError(f"n_steps must be an int64 scalar, not {given.n_steps}")
         for position, (slot, type) in enumerate(zip(slots.sequences, given.sequences, strict=True)):
-            fitted(f"a row of sequence {position}", slot, _row(f"sequence {position}", type))
+            slot_type(f"a row of sequence {position}", slot, _row(f"sequence {position}", type))
         for position, (slot, type) in enumerate(zip(slots.constants, given.constants, strict=True)):
-            fitted(f"non-sequence {position}", slot, type)
+            slot_type(f"non-sequence {position}", slot, type)
         states = [self._state(position, type) for position, type in enumerate(given.initial)]
         made = self.results(self.body.outputs)
         results = [
@@ -148,7 +148,7 @@ class Scan(Op):
             )
         type = TensorType(row.dtype, merged_dims(what, row.shape, new.tensor_type.shape))
         for slot in self.slots(self.body.inputs).taps[position]:
-            type = fitted(f"the initial value of {what}", slot, type)
+            type = slot_type(f"the initial value of {what}", slot, type)
         return type
 
     def extent_source(self, node: Apply, output: int, axis: int) -> SymbolicExtent | Axis | None:
@@ -162,7 +162,7 @@ class Scan(Op):
         given = self.operands(node.inputs)
         if output < states:
             return given.initial[output], axis + (not is_stacked)
-        found = Sources(self.body.inputs).of(self.body.outputs[output], axis - 1)
+        found = Sources(self.body.inputs).extent_of(self.body.outputs[output], axis - 1)
         if not isinstance(found, tuple):
             return found if isinstance(found, int) else None
         slots = self.slots(self.body.inputs)
@@ -180,10 +180,10 @@ class Scan(Op):
         return run(self, inputs)
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        return pulled(self, inputs, outputs, cotangents)
+        return pull_back_loop(self, inputs, outputs, cotangents)
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        return pushed(self, inputs, tangents)
+        return push_forward_loop(self, inputs, tangents)
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         return batched(self, inputs, is_batched)

@@ -25,7 +25,7 @@ from aotensor.ops.elementwise.compare import le, switch
 from aotensor.ops.index import IncSubtensor
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.scan.extents import spans
-from aotensor.ops.scan.recover import Forward, Recovered, recover
+from aotensor.ops.scan.recover import ForwardValues, RecoveredTerms, recover
 from aotensor.ops.shape.axes import shape_padleft
 from aotensor.ops.shape.extents import extent_of, shape_i
 from aotensor.ops.shape.join import concatenate
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from aotensor.ops.scan.op import Scan
 
 
-def pulled(op: Scan, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
+def pull_back_loop(op: Scan, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
     """One cotangent per input of a loop, as `Op.pullback` wants them."""
     given = connected(cotangents)
     found = _Pullback(op, inputs, outputs, given).terms()
@@ -139,13 +139,13 @@ class _Pullback:
         term = dict(zip(pulled, recovered.terms, strict=True))
         return self._run(_Rows(self, n_steps), rows, pending, term, recovered)
 
-    def _forward(self) -> Forward:
+    def _forward(self) -> ForwardValues:
         stacked = [x for x, on in zip(self.made.states, self.op.is_stacked, strict=True) if on]
         there = {*stacked, *self.made.mapped}
         inputs, again = self.op.body.inputs, self.op.is_frugal
-        return Forward(inputs, self.slots.constants, self.slots.sequences, there, again)
+        return ForwardValues(inputs, self.slots.constants, self.slots.sequences, there, again)
 
-    def _store(self, recovered: Recovered) -> tuple[list[tuple[Variable, Variable]], Variable]:
+    def _store(self, recovered: RecoveredTerms) -> tuple[list[tuple[Variable, Variable]], Variable]:
         """(sequence, its symbol) for each stored value, and the number of steps; from a loop that stores them all."""
         op, made = self.op, self.made
         there: dict[Variable, int] = {}
@@ -167,7 +167,7 @@ class _Pullback:
         rows: list[tuple[Variable, Variable]],
         pending: dict[int, list[Variable]],
         term: dict[Variable, Variable],
-        recovered: Recovered,
+        recovered: RecoveredTerms,
     ) -> dict[int, Variable]:
         """Run the backward loop, and return cotangents of the loop's inputs by position."""
         slots, op = self.slots, self.op
@@ -197,7 +197,7 @@ class _Pullback:
         )
         operands = [
             window.count,
-            *(window.of(x) for x, _ in rows),
+            *(window.rows_of(x) for x, _ in rows),
             *map(shape_padleft, initial),
             *(x for x, _ in fixed),
         ]
@@ -219,11 +219,11 @@ class _Pullback:
         for k, parts in pending.items():
             oldest_first = [shape_padleft(next(results)) for _ in parts][::-1]
             whole = concatenate(oldest_first, 0) if len(parts) > 1 else oldest_first[0]
-            terms[self.positions.initial[k]] = window.if_all(whole)
+            terms[self.positions.initial[k]] = window.initial_cotangent(whole)
         for k, *_ in summed:
             terms[self.positions.constants[k]] = next(results)
         for k, _ in mapped:
-            terms[self.positions.sequences[k]] = window.spread(next(results), self.given.sequences[k])
+            terms[self.positions.sequences[k]] = window.sequence_cotangent(next(results), self.given.sequences[k])
         return terms
 
     def _shifted(self, k: int, pending: Sequence[Variable], term: dict[Variable, Variable]) -> list[Variable]:
@@ -279,7 +279,7 @@ class _Rows:
         self.n_steps, self.is_cut, self.is_low = n_steps, op.truncate >= 0, op.is_reversed
         self.count: Variable = minimum(n_steps, constant(op.truncate, dtype="int64")) if self.is_cut else n_steps
 
-    def of(self, x: Variable) -> Variable:
+    def rows_of(self, x: Variable) -> Variable:
         """The rows of a sequence that the backward loop reads."""
         if not self.is_cut:
             return x
@@ -288,7 +288,7 @@ class _Rows:
     def _last(self, x: Variable) -> Variable:
         return x[self.n_steps - self.count : self.n_steps]
 
-    def spread(self, term: Variable, like: Variable) -> Variable:
+    def sequence_cotangent(self, term: Variable, like: Variable) -> Variable:
         """The cotangent of a sequence: `term` for the rows that the backward loop reads, zeros for the others."""
         if not self.is_cut and spans(self.n_steps, like):
             return term
@@ -297,7 +297,7 @@ class _Rows:
         rows = zeros[: self.count] if self.is_low or not self.is_cut else self._last(zeros)
         return set_subtensor(rows, term)
 
-    def if_all(self, term: Variable) -> Variable:
+    def initial_cotangent(self, term: Variable) -> Variable:
         """The cotangent of an initial value: zeros if a truncated backward loop does not reach the first step."""
         if not self.is_cut:
             return term

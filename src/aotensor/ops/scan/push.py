@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from aotensor.ops.scan.op import Scan
 
 
-def pushed(op: Scan, inputs: Sequence[Variable], tangents: Sequence[Variable]) -> list[Variable]:
+def push_forward_loop(op: Scan, inputs: Sequence[Variable], tangents: Sequence[Variable]) -> list[Variable]:
     """One tangent per output of a loop: from one loop for values and tangents.
 
     It recomputes the forward values, until the pass `merge-loops` merges it with the forward loop.
@@ -49,7 +49,7 @@ def pushed(op: Scan, inputs: Sequence[Variable], tangents: Sequence[Variable]) -
     )
     made, results = op.results(op.body.outputs), _push_body(op, slots, directions)
     nulls = _nulls(op, results, varying)
-    states = [_filled(x, t) for x, t, on in zip(made.states, results.states, varying, strict=True) if on]
+    states = [_tangent_or_zeros(x, t) for x, t, on in zip(made.states, results.states, varying, strict=True) if on]
     mapped = [t if has_value(t) else None for t in results.mapped]
     body = _joint_body(slots, directions, made, states, mapped)
     stacked = [on for on, is_varying in zip(op.is_stacked, varying, strict=True) if is_varying]
@@ -101,7 +101,7 @@ def _push_body(op: Scan, slots: Slots[Variable], directions: Slots[Variable | No
     return op.results(sweeps().pushed_terms(op.body.outputs, list(moving), list(moving.values())))
 
 
-def _filled(x: Variable, tangent: Variable) -> Variable:
+def _tangent_or_zeros(x: Variable, tangent: Variable) -> Variable:
     """The tangent of a new state, or zeros."""
     return tangent if has_value(tangent) else zero_gradient(x)
 
@@ -177,7 +177,7 @@ def batched(op: Scan, inputs: Sequence[Variable], is_batched: Sequence[bool]) ->
     if has_lanes:
         return _lanes(op, operands, wide, made, old.mapped, example)
     loop = changed(op, body=Subgraph(tuple(wide.flat()), tuple(made.flat())))
-    return _unmoved(op, loop.results(loop.apply(*operands.flat()).outputs), states, made, old)
+    return _restore_sample_axis(op, loop.results(loop.apply(*operands.flat()).outputs), states, made, old)
 
 
 def _check_lanes(op: Scan) -> None:
@@ -236,7 +236,7 @@ def _samples(x: Variable, on: bool) -> Variable:
     return Variable(TensorType(x.dtype, (None, *x.tensor_type.shape)), name=x.name) if on else x
 
 
-def _unmoved(
+def _restore_sample_axis(
     op: Scan, outputs: Results[Variable], states: Sequence[bool], made: Results[Variable], old: Results[Variable]
 ) -> list[Variable]:
     """The outputs, with the axis of samples moved before the axis of steps."""

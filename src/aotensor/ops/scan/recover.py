@@ -27,7 +27,7 @@ Roots = dict[Variable, frozenset[Variable] | None]
 
 
 @dataclass(frozen=True)
-class Forward:
+class ForwardValues:
     """Forward values that are available in the backward steps.
 
     constants, rows: inputs of the body, the same for all steps or one for each.
@@ -43,7 +43,7 @@ class Forward:
 
 
 @dataclass
-class Recovered:
+class RecoveredTerms:
     """Terms of the backward body as functions of symbols for outer values.
 
     saved: forward value → its symbol, a row per step; those in `Forward.stored` among them.
@@ -55,12 +55,14 @@ class Recovered:
     extents: dict[tuple[Variable, int], Variable] = field(default_factory=dict)
 
 
-def recover(forward: Forward, terms: Sequence[Variable], replacements: Mapping[Variable, Variable]) -> Recovered:
+def recover(
+    forward: ForwardValues, terms: Sequence[Variable], replacements: Mapping[Variable, Variable]
+) -> RecoveredTerms:
     """`terms` of a body's pullback, rewritten to use only forward values that are available in the backward body.
 
     replacements: cotangent of an output of the body → its replacement.
     """
-    result = Recovered()
+    result = RecoveredTerms()
     origins: dict[Variable, Variable] = {}
     lifted = _lift_extents(forward, terms, replacements, result.extents, origins)
     symbols = list(result.extents.values())
@@ -86,7 +88,7 @@ def _dependents(nodes: Iterable[Apply], sources: Iterable[Variable]) -> set[Vari
 
 
 def _lift_extents(
-    forward: Forward,
+    forward: ForwardValues,
     terms: Sequence[Variable],
     cotangents: Collection[Variable],
     extents: dict[tuple[Variable, int], Variable],
@@ -102,7 +104,7 @@ def _lift_extents(
     sources, inputs = Sources(forward.inputs), set(forward.inputs)
 
     def extent(x: Variable, axis: int) -> SymbolicExtent:
-        found = sources.of(x, axis)
+        found = sources.extent_of(x, axis)
         if isinstance(found, Variable):
             return known.get(found, found)
         if isinstance(found, int):
@@ -133,7 +135,7 @@ def _demanded(nodes: Sequence[Apply], terms: Sequence[Variable], dependent: Coll
 
 
 def _choose(
-    forward: Forward,
+    forward: ForwardValues,
     nodes: Sequence[Apply],
     demanded: Sequence[Variable],
     symbols: Collection[Variable],
@@ -166,7 +168,7 @@ def _choose(
 class _Steadiness:
     """Finds dense values that provably have the same extents in all steps; only these can be stacked."""
 
-    def __init__(self, forward: Forward, nodes: Sequence[Apply], symbols: Collection[Variable]) -> None:
+    def __init__(self, forward: ForwardValues, nodes: Sequence[Apply], symbols: Collection[Variable]) -> None:
         self._inputs = set(forward.inputs)
         self._sources = Sources(forward.inputs)
         self._fixed = {*forward.constants, *symbols}
@@ -180,7 +182,7 @@ class _Steadiness:
 
     def __call__(self, x: Variable) -> bool:
         return not isinstance(x, SparseVariable) and all(
-            self._is_steady(self._sources.of(x, axis)) for axis in range(x.ndim)
+            self._is_steady(self._sources.extent_of(x, axis)) for axis in range(x.ndim)
         )
 
     def _is_steady(self, source: SymbolicExtent | Axis) -> bool:
@@ -189,12 +191,12 @@ class _Steadiness:
                 return True
             if source.owner is None or not isinstance(source.owner.op, ShapeI):
                 return False
-            source = self._sources.of(source.owner.inputs[0], source.owner.op.axis)
+            source = self._sources.extent_of(source.owner.inputs[0], source.owner.op.axis)
         return not isinstance(source, tuple) or source[0] in self._inputs or source[0] in self._fixed
 
 
 def _roots(
-    forward: Forward,
+    forward: ForwardValues,
     nodes: Sequence[Apply],
     symbols: Collection[Variable],
     steady: _Steadiness,

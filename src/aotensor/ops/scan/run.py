@@ -12,7 +12,7 @@ from aotensor.core.types import Array
 from aotensor.errors import GraphIndexError, GraphValueError
 from aotensor.graph.variable import Variable
 from aotensor.ops.scan.step_extents import step_extents
-from aotensor.ops.shape.inference import Given
+from aotensor.ops.shape.inference import LeafFacts
 
 if TYPE_CHECKING:
     from aotensor.ops.scan.op import Scan
@@ -40,7 +40,7 @@ def run(op: Scan, inputs: Sequence[Array]) -> tuple[Array, ...]:
         step += 1
         if made.last is not None and made.last:
             break
-    columns = [_stacked(op, column) for column in mapped] if step else _unstepped(op, inputs)
+    columns = [_stacked(op, column) for column in mapped] if step else _empty_stacks(op, inputs)
     results = _states(op, histories) + columns
     return (*results, *([np.array(step)] if op.has_condition else []))
 
@@ -71,11 +71,13 @@ def _stacked(op: Scan, values: Sequence[Array]) -> Array:
     return np.stack(values[::-1] if op.is_reversed else values)
 
 
-def _unstepped(op: Scan, inputs: Sequence[Array]) -> list[Array]:
+def _empty_stacks(op: Scan, inputs: Sequence[Array]) -> list[Array]:
     """The stacked values after no steps: empty, with the extents that a step would give."""
     given = op.operands(inputs)
     states = [x.shape[1:] for x in given.initial]
-    shapes = step_extents(op, [x.shape[1:] for x in given.sequences], states, list(map(Given.known, given.constants)))
+    shapes = step_extents(
+        op, [x.shape[1:] for x in given.sequences], states, list(map(LeafFacts.known, given.constants))
+    )
     for position, (old, new) in enumerate(zip(states, shapes, strict=False)):
         if any(n is not None and m != n for m, n in zip(old, new, strict=True)):
             raise GraphValueError(f"scan: the shape of state {position} changes from {old} to {new} in a step")

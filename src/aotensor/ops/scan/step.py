@@ -88,7 +88,7 @@ def _output(x: Any) -> Variable:
     raise GraphTypeError(f"a step must return variables, updates and until, not {type(x).__name__} {x!r:.60}")
 
 
-def captured(outputs: Sequence[Variable], slots: Collection[Variable], made: Collection[Apply] = ()) -> list[Variable]:
+def captures(outputs: Sequence[Variable], slots: Collection[Variable], made: Collection[Apply] = ()) -> list[Variable]:
     """The outer values that a step reads: the largest subgraphs that do not depend on its slots; constants are left
     out.
 

@@ -15,27 +15,27 @@ from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
-from aotensor.ops.shape.inference import Extents, Given, Inference
+from aotensor.ops.shape.inference import Extents, Inference, LeafFacts
 
 if TYPE_CHECKING:
     from aotensor.ops.scan.op import Scan
 
 
 def step_extents(
-    op: Scan, rows: Sequence[Extents], states: Sequence[Extents], constants: Sequence[Given]
+    op: Scan, rows: Sequence[Extents], states: Sequence[Extents], constants: Sequence[LeafFacts]
 ) -> list[Extents]:
     """The extents of the new states, then of the mapped values; None if they depend on values.
 
     Raises: GraphError where extents in the body do not fit.
     """
     taps = [shape for shape, lags in zip(states, op.taps, strict=True) for _ in lags]
-    made = op.results(body_extents(op.body, [*(Given(shape) for shape in (*rows, *taps)), *constants]))
+    made = op.results(body_extents(op.body, [*(LeafFacts(shape) for shape in (*rows, *taps)), *constants]))
     return [*made.states, *made.mapped]
 
 
-def body_extents(body: Subgraph, given: Sequence[Given]) -> list[Extents]:
+def body_extents(body: Subgraph, given: Sequence[LeafFacts]) -> list[Extents]:
     """The extents of a body's outputs from those of its inputs; some inputs have known values."""
-    fitted = [replace(x, extents=_fitted(slot, x.extents)) for slot, x in zip(body.inputs, given, strict=True)]
+    fitted = [replace(x, extents=_merge_declared(slot, x.extents)) for slot, x in zip(body.inputs, given, strict=True)]
     return Inference(dict(zip(body.inputs, fitted, strict=True))).run(body.outputs)
 
 
@@ -47,7 +47,7 @@ def types_at(op: Scan, node: Apply, types: Sequence[TensorType], known: KnownVal
         op,
         [x.static_shape[1:] for x in given.sequences],
         [x.static_shape[1:] for x in given.initial],
-        [Given.of(y, x, known) for x, y in zip(given.constants, inputs.constants, strict=True)],
+        [LeafFacts.from_known(y, x, known) for x, y in zip(given.constants, inputs.constants, strict=True)],
     )
     rows: Dim = None if steps is None or (op.has_condition and steps > 0) else int(steps)
     is_stacked = [*op.is_stacked, *[True] * op.mapped]
@@ -58,7 +58,7 @@ def types_at(op: Scan, node: Apply, types: Sequence[TensorType], known: KnownVal
     return (*results, *([TensorType("int64")] if op.has_condition else []))
 
 
-def _fitted(slot: Variable, found: Extents) -> Extents:
+def _merge_declared(slot: Variable, found: Extents) -> Extents:
     """Extents merged with those declared for an input of the body.   Raises: GraphValueError where they differ"""
     for axis, (m, n) in enumerate(zip(slot.static_shape, found, strict=True)):
         if m is not None and n not in (None, m):

@@ -19,7 +19,7 @@ from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues, dense, indexing
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.graph.walk import evaluate_all
-from aotensor.ops.batching import moved
+from aotensor.ops.batching import shift_axes
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.linear import ConstantOp
 
@@ -74,7 +74,7 @@ class ShapeI(ConstantOp):
         return np.array(x.shape[self.axis], dtype=np.int64)
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return moved(self).apply(*inputs).outputs
+        return shift_axes(self).apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         v = b.scalars

@@ -43,7 +43,7 @@ def split_dims(x: Any, shape: Any, axis: int = 0) -> Variable:
     return reshape(x, [*extents[:at], *as_extents(shape), *extents[at + 1 :]])
 
 
-def _kept(name: str, keep_axes: int | Sequence[int] | None) -> tuple[int, int]:
+def _kept_axis_counts(name: str, keep_axes: int | Sequence[int] | None) -> tuple[int, int]:
     """Parse keep_axes: (number of leading axes kept, number of trailing axes kept).
 
     Raises: GraphValueError for axes that are not the first and last ones.
@@ -64,7 +64,7 @@ def pack(*tensors: Any, keep_axes: int | Sequence[int] | None = None) -> tuple[V
 
     Raises: GraphValueError for no tensors, axes of another kind or a tensor of too low a rank; as `join`.
     """
-    front, back = _kept("pack", keep_axes)
+    front, back = _kept_axis_counts("pack", keep_axes)
     parts, shapes = [], []
     for position, one in enumerate(tensors):
         x = as_tensor(one)
@@ -89,7 +89,7 @@ def unpack(
     axis (at run time where they are not known).
     """
     x = as_tensor(packed_input)
-    front, back = _kept("unpack", keep_axes)
+    front, back = _kept_axis_counts("unpack", keep_axes)
     if x.ndim != front + back + 1:
         text = f"unpack: rank {x.ndim}, where {front + back} axes are kept and one is packed"
         raise GraphTypeError(text, lines=[x.describe()])

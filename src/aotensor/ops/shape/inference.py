@@ -29,7 +29,7 @@ Extents: TypeAlias = tuple[int | None, ...]
 
 
 @dataclass(frozen=True)
-class Given:
+class LeafFacts:
     """What is known of a leaf. value: a function that computes its value, or None. of_extents: it depends on extents
     only
     """
@@ -39,12 +39,12 @@ class Given:
     of_extents: bool = False
 
     @classmethod
-    def known(cls, x: Array) -> Given:
+    def known(cls, x: Array) -> LeafFacts:
         """The facts about a leaf with a known value."""
         return cls(x.shape, lambda: x)
 
     @classmethod
-    def of(cls, x: Variable, type: TensorType, known: KnownValues) -> Given:
+    def from_known(cls, x: Variable, type: TensorType, known: KnownValues) -> LeafFacts:
         """The facts about an input of a node, from `known` as passed to `Op.types_at`."""
         value = partial(known.value, x) if known.knows(x) else None
         return cls(type.static_shape, value, known.follows_from_extents(x))
@@ -58,7 +58,7 @@ class Inference:
     constants
     """
 
-    def __init__(self, given: Mapping[Variable, Given]) -> None:
+    def __init__(self, given: Mapping[Variable, LeafFacts]) -> None:
         self._given = given
         self._shapes: dict[Variable, Extents] = {x: y.extents for x, y in given.items()}
         self._values: dict[Variable, Array] = {}
@@ -85,7 +85,7 @@ class Inference:
         self._check(outputs, given)
         return [self._shapes[x] for x in outputs]
 
-    def of(self, x: Variable) -> Extents:
+    def extents_of(self, x: Variable) -> Extents:
         """The extents of a value of the graph."""
         return self._shapes[x]
 
@@ -140,13 +140,13 @@ class Inference:
         try:
             found = self._by_type(node)
             if any(None in shape for shape in found) and not has_sparse(node):
-                found = _merged(found, self._by_expansion(node))
+                found = _merge_shapes(found, self._by_expansion(node))
             if any(None in shape for shape in found):
                 values = [self.value(x) for x in node.outputs]
                 found = [shape if x is None else x.shape for x, shape in zip(values, found, strict=True)]
         except GraphError as error:
             if not self._is_soft(node):
-                self._errors.update(dict.fromkeys(node.outputs, self._located(error, node)))
+                self._errors.update(dict.fromkeys(node.outputs, self._locate_error(error, node)))
             found = [x.static_shape for x in node.outputs]
         if self._is_soft(node):
             self._soft.update(node.outputs)
@@ -164,14 +164,14 @@ class Inference:
         return [x.static_shape for x in (found if isinstance(found, tuple | list) else (found,))]
 
     def _by_expansion(self, node: Apply) -> list[Extents]:
-        expansion = Expansion.of(node.op, node.inputs)
+        expansion = Expansion.for_op(node.op, node.inputs)
         if expansion is None:
             return [x.static_shape for x in node.outputs]
         types = [TensorType(x.dtype, self._shapes[x]) for x in node.inputs]
-        given = [Given.of(x, type, self) for x, type in zip(node.inputs, types, strict=True)]
+        given = [LeafFacts.from_known(x, type, self) for x, type in zip(node.inputs, types, strict=True)]
         return Inference(dict(zip(expansion.slots, given, strict=True))).run(expansion.outputs)
 
-    def _located(self, error: GraphError, node: Apply) -> GraphError:
+    def _locate_error(self, error: GraphError, node: Apply) -> GraphError:
         if error.is_located:
             return error
         found = located_error(type(error), error.diagnostic, node, [self._shapes[x] for x in node.inputs])
@@ -201,7 +201,7 @@ class Inference:
         return [*first, *(node.op.demanded(node, known) if known else ())]
 
 
-def _merged(one: Sequence[Extents], other: Sequence[Extents]) -> list[Extents]:
+def _merge_shapes(one: Sequence[Extents], other: Sequence[Extents]) -> list[Extents]:
     """For each pair of shapes, the extents that either of them knows."""
     pairs = zip(one, other, strict=True)
     return [tuple(n if m is None else m for m, n in zip(*pair, strict=True)) for pair in pairs]

@@ -16,7 +16,7 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Variable, Variables, as_tensor
-from aotensor.ops.batching import AxisOp, check_nondifferentiable, moved
+from aotensor.ops.batching import AxisOp, check_nondifferentiable, shift_axes
 from aotensor.ops.linear import MultilinearOp, filled
 from aotensor.ops.shape.axes import atleast_1d, atleast_2d, expand_dims
 from aotensor.ops.shape.extents import as_extents, dim_of, dims_at, extent_of
@@ -46,7 +46,7 @@ class Join(AxisOp, MultilinearOp):
         """The dim common to all tensors along an axis.   Raises: GraphValueError if two numbers differ"""
         numbers = sorted({dim for dim in dims if isinstance(dim, int)})
         if len(numbers) > 1 and axis != self.axis:
-            raise GraphValueError(f"{_what(axis)} differ, {numbers[0]} and {numbers[1]}")
+            raise GraphValueError(f"{_axis_text(axis)} differ, {numbers[0]} and {numbers[1]}")
         names = [dim for dim in dims if isinstance(dim, str)]
         return numbers[0] if numbers else names[0] if names else None
 
@@ -54,7 +54,7 @@ class Join(AxisOp, MultilinearOp):
         for axis in range(xs[0].ndim):
             found = sorted({x.shape[axis] for x in xs})
             if axis != self.axis and len(found) > 1:
-                raise GraphValueError(f"join: {_what(axis)} differ, {found[0]} and {found[1]}")
+                raise GraphValueError(f"join: {_axis_text(axis)} differ, {found[0]} and {found[1]}")
         return np.concatenate(xs, self.axis)
 
     def groups(self, count: int) -> tuple[tuple[int, ...], ...]:
@@ -69,11 +69,11 @@ class Join(AxisOp, MultilinearOp):
         common = dtypes.promote(*(x.dtype for x in xs))
         for axis in range(len(xs[0].extents)):
             if axis != self.axis:
-                b.same_extent([x.extents[axis] for x in xs], f"join: {_what(axis)}")
+                b.same_extent([x.extents[axis] for x in xs], f"join: {_axis_text(axis)}")
         return b.concatenate([b.cast(x, common) for x in xs], self.axis)
 
 
-def _what(axis: int) -> str:
+def _axis_text(axis: int) -> str:
     return f"extents along axis {axis}"
 
 
@@ -99,7 +99,7 @@ class Split(Op):
             raise GraphValueError(f"extent {min(known)} is negative")
         extent = x.shape[self.axis]
         if len(known) == len(self.dims) and isinstance(extent, int) and sum(known) != extent:
-            raise GraphValueError(_misfit(str(sum(known)), str(extent)))
+            raise GraphValueError(_extent_error(str(sum(known)), str(extent)))
         for found in sizes:
             if found.rank != 0 or found.dtype not in dtypes.INTEGERS:
                 raise GraphTypeError(f"an extent must be an integer scalar, not {found}")
@@ -114,7 +114,7 @@ class Split(Op):
         pending = iter(sizes)
         extents = [dim if isinstance(dim, int) else int(next(pending)) for dim in self.dims]
         if sum(extents) != x.shape[self.axis]:
-            raise GraphValueError(_misfit(str(sum(extents)), str(x.shape[self.axis])))
+            raise GraphValueError(_extent_error(str(sum(extents)), str(x.shape[self.axis])))
         if min(extents) < 0:
             raise GraphValueError(f"split: extent {min(extents)} is negative")
         return tuple(np.split(x, np.cumsum(extents)[:-1], self.axis))
@@ -130,7 +130,7 @@ class Split(Op):
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         check_nondifferentiable(self, is_batched)
-        return moved(self).apply(*inputs).outputs
+        return shift_axes(self).apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, *sizes: Tensor) -> tuple[Tensor, ...]:
         v = b.scalars
@@ -141,7 +141,7 @@ class Split(Op):
         total, whole = offsets[-1], x.extents[self.axis]
         if not (isinstance(total, int) and total == whole):
             agree = v.compare("eq", v.index(total), v.index(whole))
-            b.check(agree, f"split: {_misfit('{found}', '{expected}')}", found=total, expected=whole)
+            b.check(agree, f"split: {_extent_error('{found}', '{expected}')}", found=total, expected=whole)
         parts: list[Tensor] = []
         for offset, extent in zip(offsets[:-1], extents, strict=True):
             lines = [Line(0, n) for n in x.extents]
@@ -160,7 +160,7 @@ class Split(Op):
             yield extent
 
 
-def _misfit(total: str, extent: str) -> str:
+def _extent_error(total: str, extent: str) -> str:
     return f"parts of {total} in all for an extent of {extent}"
 
 

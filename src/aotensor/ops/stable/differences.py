@@ -59,8 +59,8 @@ def difference_form(look: Look, node: Apply) -> Variable | None:
     u = look.less_one(y)
     if u is not None:
         found = _one_less(look, u)
-        return _grown(look, u) if found is None else -found
-    return _of_exponentials(look, node) if kind_of(node) == "sub" else None
+        return _minus_one_form(look, u) if found is None else -found
+    return _exponential_difference(look, node) if kind_of(node) == "sub" else None
 
 
 def _one_less(look: Look, u: Variable) -> Variable | None:
@@ -69,7 +69,7 @@ def _one_less(look: Look, u: Variable) -> Variable | None:
         return versine(x)
     if not look.is_value and (x := look.argument(u, "sigmoid")) is not None:
         return sigmoid(-x)
-    v = look.squared(u)
+    v = look.square_base(u)
     if v is None:
         return None
     if (x := look.argument(v, "cos")) is not None:
@@ -77,19 +77,19 @@ def _one_less(look: Look, u: Variable) -> Variable | None:
     return sqr(cos(x)) if (x := look.argument(v, "sin")) is not None else None
 
 
-def _grown(look: Look, u: Variable) -> Variable | None:
+def _minus_one_form(look: Look, u: Variable) -> Variable | None:
     """A stable form of u − 1, or None."""
     if not look.is_value and (x := look.argument(u, "exp")) is not None:
         return expm1(x)
     if (x := look.argument(u, "cosh")) is not None:
         return cosh_less_one(x)
-    v = look.squared(u)
+    v = look.square_base(u)
     if v is not None and (x := look.argument(v, "cosh")) is not None:
         return sqr(sinh(x))
     return root_difference(look, u)
 
 
-def _of_exponentials(look: Look, node: Apply) -> Variable | None:
+def _exponential_difference(look: Look, node: Apply) -> Variable | None:
     """2·sinh u for exp u − exp(−u), unless the exponentials have other readers; else None."""
     first, second = node.inputs
     if look.is_value and max(look.readers.get(x, 0) for x in (first, second)) > 1:

@@ -21,7 +21,7 @@ from aotensor.core import dtypes
 from aotensor.graph.op import Apply, Op, tracing
 from aotensor.graph.passes.remarks import applied
 from aotensor.graph.passes.run import GraphPass, graph_pass
-from aotensor.graph.site import made_at, written_as
+from aotensor.graph.site import replacement_site, variables_at
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.elementwise.arithmetic import identity
@@ -85,15 +85,15 @@ _root_of_square = Elementwise(
 def stable_form(node: Apply, look: Look) -> tuple[Variable, list[Apply]] | None:
     """The stable form of a node's result, with its new nodes; None if it is stable already."""
     rule, y = RULES[kind_of(node)], node.outputs[0]
-    with tracing() as made, made_at(written_as(node)):
+    with tracing() as made, variables_at(replacement_site(node)):
         found = rule(look, node)
         if found is None or found is y or not dtypes.is_float(y.dtype):
             return None
         found = found if found.dtype == y.dtype else cast(found, y.dtype)
-    return (found, _used(found, made)) if found.broadcastable == y.broadcastable else None
+    return (found, _used_nodes(found, made)) if found.broadcastable == y.broadcastable else None
 
 
-def _used(x: Variable, made: Sequence[Apply]) -> list[Apply]:
+def _used_nodes(x: Variable, made: Sequence[Apply]) -> list[Apply]:
     """The nodes among `made` that x depends on: rules also create unused ones."""
     needed = {x}
     for node in reversed(made):
@@ -180,14 +180,14 @@ def _rewritten(outputs: Sequence[Variable], nodes: Sequence[Apply], look: Look) 
     for node, found in _stable_forms(nodes, look):
         is_used = found is not None and not (look.at(node).is_value and _is_of_scalars(node, found[1]))
         for one in found[1] if found is not None and is_used else [node]:
-            _renew(one, new)
+            _map_outputs(one, new)
         if found is not None and is_used:
             applied("replaced {} by a formula without overflow and cancellation", node.outputs[0])
             new[node.outputs[0]] = new.get(found[0], found[0])
     return [new.get(x, x) for x in outputs]
 
 
-def _renew(node: Apply, new: dict[Variable, Variable]) -> None:
+def _map_outputs(node: Apply, new: dict[Variable, Variable]) -> None:
     """Map the outputs of a node to those of a copy with replaced inputs, if an input was replaced."""
     if new.keys().isdisjoint(node.inputs):
         return
@@ -323,7 +323,7 @@ def _complement_of_tanh(look: Look, y: Variable) -> Variable | None:
     for u, sign in ((look.one_minus(y), -2), (look.one_plus(y), 2)):
         if u is None:
             continue
-        if sign < 0 and (v := look.squared(u)) is not None and (x := look.argument(v, "tanh")) is not None:
+        if sign < 0 and (v := look.square_base(u)) is not None and (x := look.argument(v, "tanh")) is not None:
             return sech_squared(x)
         is_shared = look.is_value and look.readers.get(u, 0) > 1  # there it would cost an exponential
         if not is_shared and (x := look.argument(u, "tanh")) is not None:

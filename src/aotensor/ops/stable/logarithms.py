@@ -91,7 +91,7 @@ def log_of_one_minus(look: Look, u: Variable) -> Logarithm | None:
         return _log_erfc(v)
     if (v := look.argument(u, "tanh")) is not None:
         return Logarithm(-softplus(2 * v), math.log(2))
-    if (v := look.squared(u)) is not None and (w := look.argument(v, "tanh")) is not None:
+    if (v := look.square_base(u)) is not None and (w := look.argument(v, "tanh")) is not None:
         return Logarithm(-2 * log_cosh(w))
     if (v := look.argument(u, "exp")) is not None:
         return _log1mexp(look, v)
@@ -100,7 +100,7 @@ def log_of_one_minus(look: Look, u: Variable) -> Logarithm | None:
     return None
 
 
-def _of_nonnegative(look: Look, x: Variable, depth: int) -> tuple[Logarithm | None, bool]:
+def _log_of_nonnegative(look: Look, x: Variable, depth: int) -> tuple[Logarithm | None, bool]:
     """(log x for an x that is provably nonnegative, whether this is better than the logarithm of the value)."""
     number = look.number(x)
     if number is not None and number > 0 and x.ndim == 0:
@@ -140,7 +140,7 @@ def _operand(node: Apply) -> Variable:
     return as_float(node.inputs[0], node)
 
 
-def _of_sum(look: Look, node: Apply, depth: int) -> Logarithm | None:
+def _log_of_sum(look: Look, node: Apply, depth: int) -> Logarithm | None:
     """A stable form of log(1 + u), and of log(a + b + …) if a term may overflow or all may underflow; else None."""
     u = look.one_plus(node.outputs[0])
     found = log_of_one_plus(look, u, depth) if u is not None else None
@@ -149,7 +149,7 @@ def _of_sum(look: Look, node: Apply, depth: int) -> Logarithm | None:
     for x, other in (node.inputs, node.inputs[::-1]) if len(node.inputs) == 2 else ():
         if look.number(other) == -1 and (v := look.argument(x, "exp")) is not None:
             return _log_of_expm1(v)
-    parts = [_of_nonnegative(look, x, depth) for x in node.inputs if look.number(x) != 0]
+    parts = [_log_of_nonnegative(look, x, depth) for x in node.inputs if look.number(x) != 0]
     terms = [one for one, _ in parts if one is not None]
     is_better = all(is_better for _, is_better in parts) or any(one.overflows for one in terms)
     if len(terms) < len(parts) or not is_better:
@@ -157,7 +157,7 @@ def _of_sum(look: Look, node: Apply, depth: int) -> Logarithm | None:
     return Logarithm(reduce(logaddexp, (one.value for one in terms)), overflows=any(one.overflows for one in terms))
 
 
-def _of_difference(look: Look, node: Apply, depth: int) -> Logarithm | None:
+def _log_of_difference(look: Look, node: Apply, depth: int) -> Logarithm | None:
     """A stable form of log(1 − u), and of log(exp a − exp b) = a + log(1 − exp(b − a)); else None."""
     a, b = node.inputs
     if look.number(a) == 1:
@@ -175,7 +175,7 @@ def _log_of_expm1(u: Variable) -> Logarithm:
     return Logarithm(u + log1mexp(-u), overflows=True)
 
 
-def _of_negative(look: Look, node: Apply, depth: int) -> Logarithm | None:
+def _log_of_negative(look: Look, node: Apply, depth: int) -> Logarithm | None:
     """A stable form of log(−(exp u − 1)), and of log(−log(sigmoid u)); else None."""
     (x,) = node.inputs
     if (u := look.argument(x, "expm1")) is not None:
@@ -185,17 +185,17 @@ def _of_negative(look: Look, node: Apply, depth: int) -> Logarithm | None:
     return None if u is None else Logarithm(log_of_softplus(-u))
 
 
-def _of_log1p(look: Look, node: Apply, depth: int) -> Logarithm | None:
+def _log_of_log1p(look: Look, node: Apply, depth: int) -> Logarithm | None:
     """A stable form of log(log(1 + exp u)), or None."""
     u = look.argument(node.inputs[0], "exp")
     return None if u is None else Logarithm(log_of_softplus(u))
 
 
-def _of_product(look: Look, node: Apply, depth: int) -> Logarithm | None:
-    return _added(look, [(x, 1) for x in node.inputs], depth)
+def _log_of_product(look: Look, node: Apply, depth: int) -> Logarithm | None:
+    return _sum_of_logs(look, [(x, 1) for x in node.inputs], depth)
 
 
-def _of_quotient(look: Look, node: Apply, depth: int) -> Logarithm | None:
+def _log_of_quotient(look: Look, node: Apply, depth: int) -> Logarithm | None:
     found = logistic_or_softmax(look, node)
     if found is not None:
         return stable_logarithm(look, found, depth)
@@ -203,11 +203,11 @@ def _of_quotient(look: Look, node: Apply, depth: int) -> Logarithm | None:
     for one, other, power in ((a, b, 1), (b, a, -1)):
         quotient = function_of(look, one)
         if quotient is not None and quotient[0] in ("expm1", "sinh") and is_same(quotient[1], other):
-            return _of_growing_quotient(look, *quotient).times(power)
-    return _added(look, [(a, 1), (b, -1)], depth)
+            return _log_of_growing_quotient(look, *quotient).times(power)
+    return _sum_of_logs(look, [(a, 1), (b, -1)], depth)
 
 
-def _of_growing_quotient(look: Look, name: str, u: Variable, sign: float) -> Logarithm:
+def _log_of_growing_quotient(look: Look, name: str, u: Variable, sign: float) -> Logarithm:
     """A stable form of log(sinh(u)/u) and log(expm1(u)/u), which is u − log u for large u; nan at 0"""
     size = absolute(u) if name == "sinh" else u
     is_far = gt(size, 40)
@@ -221,9 +221,9 @@ def _of_growing_quotient(look: Look, name: str, u: Variable, sign: float) -> Log
     return Logarithm(term, overflows=True)
 
 
-def _added(look: Look, factors: list[tuple[Variable, int]], depth: int) -> Logarithm | None:
+def _sum_of_logs(look: Look, factors: list[tuple[Variable, int]], depth: int) -> Logarithm | None:
     """log(Π x/Π y) as Σ log x − Σ log y."""
-    parts = [_of_nonnegative(look, x, depth) for x, _ in factors]
+    parts = [_log_of_nonnegative(look, x, depth) for x, _ in factors]
     known = [(one, power) for (one, _), (_, power) in zip(parts, factors, strict=True) if one is not None]
     if len(known) < len(factors) or not any(is_better for _, is_better in parts):
         return None
@@ -252,7 +252,7 @@ def _power(factor: float) -> _Rule:
     return rule
 
 
-def _of_reduced_sum(look: Look, node: Apply, depth: int) -> Logarithm | None:
+def _log_of_reduced_sum(look: Look, node: Apply, depth: int) -> Logarithm | None:
     """log Σ x = logsumexp(log x)"""
     assert isinstance(node.op, Sum)
     (x,) = node.inputs
@@ -263,19 +263,19 @@ def _of_reduced_sum(look: Look, node: Apply, depth: int) -> Logarithm | None:
     return None if found is None else Logarithm(LogSumExp(node.op.axes)(found.term), found.shift, found.overflows)
 
 
-def _of_reduced_product(look: Look, node: Apply, depth: int) -> Logarithm | None:
+def _log_of_reduced_product(look: Look, node: Apply, depth: int) -> Logarithm | None:
     """log Π x = Σ log x"""
     assert isinstance(node.op, Prod)
-    found, _ = _of_nonnegative(look, node.inputs[0], depth)
+    found, _ = _log_of_nonnegative(look, node.inputs[0], depth)
     return None if found is None else Logarithm(sum_over(found.value, axis=node.op.axes), overflows=True)
 
 
-def _of_softmax(look: Look, node: Apply, depth: int) -> Logarithm | None:
+def _log_of_softmax(look: Look, node: Apply, depth: int) -> Logarithm | None:
     assert isinstance(node.op, Softmax)
     return None if node.op.at_limits else Logarithm(LogSoftmax(node.op.axes)(node.inputs[0]))
 
 
-def _of_moved(look: Look, node: Apply, depth: int) -> Logarithm | None:
+def _log_of_rearranged(look: Look, node: Apply, depth: int) -> Logarithm | None:
     """The logarithm of chosen or rearranged elements, applied before the choice or rearrangement; else None."""
     found = stable_logarithm(look, node.inputs[0], depth)
     if found is None:
@@ -284,7 +284,7 @@ def _of_moved(look: Look, node: Apply, depth: int) -> Logarithm | None:
     return Logarithm(moved, found.shift, found.overflows)
 
 
-def _of_choice(look: Look, node: Apply, depth: int) -> Logarithm | None:
+def _log_of_choice(look: Look, node: Apply, depth: int) -> Logarithm | None:
     """log(switch(c, a, b)) = switch(c, log a, log b)"""
     condition, *sides = node.inputs
     found = [stable_logarithm(look, x, depth) for x in sides]
@@ -295,19 +295,19 @@ def _of_choice(look: Look, node: Apply, depth: int) -> Logarithm | None:
     return Logarithm(switch(condition, one, other), overflows=overflows)
 
 
-def _of_modified_bessel(look: Look, node: Apply, depth: int) -> Logarithm:
+def _log_of_modified_bessel(look: Look, node: Apply, depth: int) -> Logarithm:
     """log I_v(x) from I_v(x) = e^{|x|}·(e^{−|x|}·I_v(x))."""
     x = _operand(node) if kind_of(node) == "i0" else node.inputs[1]
     order = constant(0.0, dtype=x.dtype) if kind_of(node) == "i0" else node.inputs[0]
     return Logarithm(log(ive(order, x)) + absolute(x), overflows=True)
 
 
-def _of_determinant(look: Look, node: Apply, depth: int) -> Logarithm:
+def _log_of_determinant(look: Look, node: Apply, depth: int) -> Logarithm:
     sign, size = slogdet(node.inputs[0])
     return Logarithm(switch(lt(sign, 0), np.nan, size), overflows=True)
 
 
-def _of_absolute(look: Look, node: Apply, depth: int) -> Logarithm | None:
+def _log_of_absolute(look: Look, node: Apply, depth: int) -> Logarithm | None:
     """log |det A|, and log |Π x| = Σ log |x|"""
     (x,) = node.inputs
     inner = look.node(x)
@@ -318,7 +318,7 @@ def _of_absolute(look: Look, node: Apply, depth: int) -> Logarithm | None:
     return stable_logarithm(look, x, depth) if look.is_nonnegative(x) else None
 
 
-def _of_gamma(look: Look, node: Apply, depth: int) -> Logarithm | None:
+def _log_of_gamma_ratio(look: Look, node: Apply, depth: int) -> Logarithm | None:
     return Logarithm(switch(ge(node.outputs[0], 0), gammaln(_operand(node)), np.nan), overflows=True)
 
 
@@ -328,9 +328,9 @@ LOGARITHMS: Final[Mapping[str | type, _Rule]] = {
     "sigmoid": lambda look, node, depth: Logarithm(-softplus(-_operand(node))),
     "erfc": lambda look, node, depth: _log_erfc(_operand(node)),
     "kv": lambda look, node, depth: Logarithm(log(kve(*node.inputs)) - node.inputs[1]),
-    "iv": _of_modified_bessel,
-    "i0": _of_modified_bessel,
-    "gamma": _of_gamma,
+    "iv": _log_of_modified_bessel,
+    "i0": _log_of_modified_bessel,
+    "gamma": _log_of_gamma_ratio,
     "beta": lambda look, node, depth: Logarithm(
         switch(ge(node.outputs[0], 0), betaln(*node.inputs), np.nan), overflows=True
     ),
@@ -339,26 +339,26 @@ LOGARITHMS: Final[Mapping[str | type, _Rule]] = {
         _operand(node) + log1mexp(-2 * _operand(node)), -math.log(2), overflows=True
     ),
     "softplus": lambda look, node, depth: Logarithm(log_of_softplus(_operand(node))),
-    "abs": _of_absolute,
-    Determinant: _of_determinant,
+    "abs": _log_of_absolute,
+    Determinant: _log_of_determinant,
     "expm1": lambda look, node, depth: _log_of_expm1(_operand(node)),
-    "neg": _of_negative,
-    "log1p": _of_log1p,
-    "add": _of_sum,
-    "sub": _of_difference,
-    "mul": _of_product,
-    "true_div": _of_quotient,
+    "neg": _log_of_negative,
+    "log1p": _log_of_log1p,
+    "add": _log_of_sum,
+    "sub": _log_of_difference,
+    "mul": _log_of_product,
+    "true_div": _log_of_quotient,
     "reciprocal": _power(-1.0),
     "sqr": _power(2.0),
     "sqrt": _power(0.5),
-    "switch": _of_choice,
-    Sum: _of_reduced_sum,
-    Prod: _of_reduced_product,
-    Softmax: _of_softmax,
-    DimShuffle: _of_moved,
-    Reshape: _of_moved,
-    Subtensor: _of_moved,
-    AdvancedSubtensor: _of_moved,
-    SpecifyShape: _of_moved,
+    "switch": _log_of_choice,
+    Sum: _log_of_reduced_sum,
+    Prod: _log_of_reduced_product,
+    Softmax: _log_of_softmax,
+    DimShuffle: _log_of_rearranged,
+    Reshape: _log_of_rearranged,
+    Subtensor: _log_of_rearranged,
+    AdvancedSubtensor: _log_of_rearranged,
+    SpecifyShape: _log_of_rearranged,
 }
 """Ops with positive results → the logarithm of the result, by the name of an elementwise op or by a class."""

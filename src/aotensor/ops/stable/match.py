@@ -101,7 +101,7 @@ class Look:
                 return None
         return None
 
-    def squared(self, x: Variable) -> Variable | None:
+    def square_base(self, x: Variable) -> Variable | None:
         """u where x is u²."""
         node = self.node(x)
         if node is not None and kind_of(node) == "sqr":
@@ -112,12 +112,12 @@ class Look:
 
     def scaled_square(self, x: Variable) -> Variable | None:
         """u where x is u², or √c·u where x is c·u² or u²/(1/c) for a number c > 0."""
-        u, node = self.squared(x), self.node(x)
+        u, node = self.square_base(x), self.node(x)
         if u is not None or node is None or kind_of(node) not in ("mul", "true_div") or len(node.inputs) != 2:
             return u if u is None or dtypes.is_float(u.dtype) else None
         pairs = (node.inputs, node.inputs[::-1]) if kind_of(node) == "mul" else (node.inputs,)
         for square, factor in pairs:
-            number, u = self.number(factor), self.squared(square)
+            number, u = self.number(factor), self.square_base(square)
             if u is not None and number is not None and 0 < number < math.inf and dtypes.is_float(u.dtype):
                 return u * math.sqrt(number) if kind_of(node) == "mul" else u / math.sqrt(number)
         return None
@@ -191,7 +191,7 @@ class Look:
     def is_shifted(self, u: Variable) -> bool:
         """Is u of the form x − max x, so that exp(u) does not overflow?"""
         node = self.node(u)
-        return node is not None and kind_of(node) == "sub" and _comes_from_maximum(node.inputs[1], DEEPEST)
+        return node is not None and kind_of(node) == "sub" and _is_maximum(node.inputs[1], DEEPEST)
 
 
 def as_float(x: Variable, node: Apply) -> Variable:
@@ -222,7 +222,7 @@ def _uniform(x: Constant) -> float | None:
     return float(first) if x.data.size == 1 or bool((x.data == first).all()) else None
 
 
-def _comes_from_maximum(x: Variable, depth: int) -> bool:
+def _is_maximum(x: Variable, depth: int) -> bool:
     """Is x a maximum, perhaps after moves, cut derivatives, or a `switch` that replaces values that are not finite?"""
     node = x.owner
     if node is None or depth == 0:
@@ -231,7 +231,7 @@ def _comes_from_maximum(x: Variable, depth: int) -> bool:
         return node.op.kind == "max"
     found = node.inputs[1:] if kind_of(node) == "switch" else node.inputs[:1]
     is_view = kind_of(node) in ("cast", "identity", "switch", "maximum") or not isinstance(node.op, Elementwise)
-    return is_view and any(_comes_from_maximum(y, depth - 1) for y in found)
+    return is_view and any(_is_maximum(y, depth - 1) for y in found)
 
 
 def _is_rounded_inside(root: Apply) -> bool:

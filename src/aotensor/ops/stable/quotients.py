@@ -110,7 +110,7 @@ def _coefficients(name: str, order: int) -> tuple[float, ...]:
 
 
 @cache
-def _near(name: str, order: int = 0) -> Elementwise:
+def _series_near(name: str, order: int = 0) -> Elementwise:
     """The derivative of f(u)/u of that order by its series, for u near 0."""
     coefficients = _coefficients(name, order)
 
@@ -126,13 +126,13 @@ def _near(name: str, order: int = 0) -> Elementwise:
     return Elementwise(
         Row(
             f"{name}_quotient", f"{name}(u)/u near 0, or a derivative of it", reference, emit,
-            (lambda g, u, y: g * _near(name, order + 1)(u),), parameters=(("order", order),), analytic=reference,
+            (lambda g, u, y: g * _series_near(name, order + 1)(u),), parameters=(("order", order),), analytic=reference,
         )
     )  # fmt: skip
 
 
 for _name in _QUOTIENTS:
-    MAKERS[f"{_name}_quotient"] = lambda order=0, name=_name: _near(name, order)
+    MAKERS[f"{_name}_quotient"] = lambda order=0, name=_name: _series_near(name, order)
 
 
 def quotient_form(look: Look, node: Apply) -> Variable | None:
@@ -144,7 +144,7 @@ def quotient_form(look: Look, node: Apply) -> Variable | None:
             continue
         name, u, sign = found
         return switch(eq(u, 0), true_div(above, below), sign * quotient_of(name, u, is_inverse))
-    return _of_versine(look, above, below)
+    return _versine_quotient(look, above, below)
 
 
 def quotient_of(name: str, u: Variable, is_inverse: bool = False) -> Variable:
@@ -152,18 +152,18 @@ def quotient_of(name: str, u: Variable, is_inverse: bool = False) -> Variable:
     quotient = _QUOTIENTS[name]
     is_near = lt(absolute(u), quotient.radius)
     near, far = switch(is_near, u, 0), switch(is_near, quotient.radius, u)
-    series = _near(name)(near)
+    series = _series_near(name)(near)
     if is_inverse:
         return switch(is_near, 1 / series, far * quotient.inverse(far))
     return switch(is_near, series, quotient.function(far) / far)
 
 
-def _of_versine(look: Look, above: Variable, below: Variable) -> Variable | None:
+def _versine_quotient(look: Look, above: Variable, below: Variable) -> Variable | None:
     """(1 − cos u)/u = sin(h)·sin(h)/h and (1 − cos u)/u² = ½·(sin(h)/h)², for h = u/2"""
     u = _versine_argument(look, above)
     if u is None:
         return None
-    half, square = 0.5 * u, look.squared(below)
+    half, square = 0.5 * u, look.square_base(below)
     if is_same(below, u):
         form = sin(half) * quotient_of("sin", half)
     elif square is not None and is_same(square, u):

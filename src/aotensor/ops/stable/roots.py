@@ -152,25 +152,25 @@ def radicand(look: Look, x: Variable, power: float = 0.5) -> Variable | None:
     return node.inputs[0] if kind_of(node) == "sqrt" and power == 0.5 else None
 
 
-def square_beside_one(look: Look, x: Variable) -> Variable | None:
+def match_one_plus_square(look: Look, x: Variable) -> Variable | None:
     """u if x is 1 + u², where u² may have a positive factor; else None."""
     square = look.one_plus(x)
     return None if square is None else look.scaled_square(square)
 
 
-def _under_root(look: Look, x: Variable, power: float = 0.5) -> Variable | None:
+def _match_root(look: Look, x: Variable, power: float = 0.5) -> Variable | None:
     """u if x is √(1 + u²), or (1 + u²)**power; else None."""
     inner = radicand(look, x, power)
-    u = None if inner is None else square_beside_one(look, inner)
+    u = None if inner is None else match_one_plus_square(look, inner)
     return u if u is not None and u.dtype == x.dtype else None
 
 
 def root_form(look: Look, node: Apply) -> Variable | None:
     """A stable form of √(1 + u²), also as a power, and of (1 + u²)**−½; else None."""
     y = node.outputs[0]
-    if (u := _under_root(look, y)) is not None:
+    if (u := _match_root(look, y)) is not None:
         return root(u)
-    return arcsinh_slope(u) if (u := _under_root(look, y, -0.5)) is not None else None
+    return arcsinh_slope(u) if (u := _match_root(look, y, -0.5)) is not None else None
 
 
 def root_quotient(look: Look, node: Apply) -> Variable | None:
@@ -180,12 +180,12 @@ def root_quotient(look: Look, node: Apply) -> Variable | None:
     if kind_of(node) == "reciprocal":
         return None
     above, below = node.inputs
-    if (u := _under_root(look, below)) is not None:
+    if (u := _match_root(look, below)) is not None:
         return direction(u) if is_same(above, u) else None
     size = look.one_plus(below)
     if size is not None and (v := look.argument(size, "abs")) is not None and is_same(above, v):
         return softsign(v)
-    u = square_beside_one(look, below)
+    u = match_one_plus_square(look, below)
     if u is None:
         return None
     if is_same(above, u):
@@ -198,7 +198,7 @@ def _with_power(look: Look, node: Apply) -> Variable | None:
     """A stable form of u·(1 + u²)**−½; else None."""
     pairs = (node.inputs, node.inputs[::-1]) if len(node.inputs) == 2 else ()
     for x, power in pairs:
-        u = _under_root(look, power, -0.5)
+        u = _match_root(look, power, -0.5)
         if u is not None and is_same(x, u):
             return direction(u)
     return None
@@ -213,7 +213,7 @@ def is_root_quotient(look: Look, node: Apply) -> bool:
 
 def root_difference(look: Look, x: Variable) -> Variable | None:
     """A stable form of x − 1 for x = √(1 + u²) or √(1 + v); else None."""
-    if (u := _under_root(look, x)) is not None:
+    if (u := _match_root(look, x)) is not None:
         return root_less_one(u)
     inner = radicand(look, x)
     v = None if inner is None else look.one_plus(inner)

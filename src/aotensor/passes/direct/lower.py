@@ -153,10 +153,10 @@ class _Step:
             known = n, tolerance, room, indptr, indices, data, order, position, table
             return self.call(lu.factor_columns, k, *known, *memory, info, x, part, sums, *marks)
 
-        memory = self._grown(self.op.tensors[3:], n, room, columns, numbers, info)
+        memory = self._allocate_growing(self.op.tensors[3:], n, room, columns, numbers, info)
         self.call(lu.name_rows, n, position, table, memory[0], info)
         for number, found in enumerate(memory):
-            self._give(number, 3 + number, found, b.cast(b.fetch(info, [2 + number], "int64"), "index"))
+            self._bind_count(number, 3 + number, found, b.cast(b.fetch(info, [2 + number], "int64"), "index"))
         for number, own in enumerate(owns):
             self.finish(number, own)
 
@@ -177,14 +177,14 @@ class _Step:
             known = n, room, indptr, indices, order, position, table
             return self.call(cholesky.find_patterns, k, *known, *memory, info, *marks[:5])
 
-        (rows,) = self._grown([self.op.tensors[2]], n, room, patterns, numbers, info)
+        (rows,) = self._allocate_growing([self.op.tensors[2]], n, room, patterns, numbers, info)
         places, values = (b.cast(b.fetch(info, [k], "int64"), "index") for k in (2, 3))
         self.call(cholesky.sort_rows, n, table, rows, info, marks[0], self.work("int64", places))
         lower, known = self.work(self.dtype, values), (n, indptr, indices, data, order, position, table, rows)
         node_of, *rest = marks[3], *marks[:3], marks[4], self.work(self.dtype, n)
         self.call(cholesky.factor_nodes, *known, lower, info, node_of, *rest)
-        self._give(0, 2, rows, places)
-        self._give(1, 3, lower, values)
+        self._bind_count(0, 2, rows, places)
+        self._bind_count(1, 3, lower, values)
         for number, own in enumerate(owns):
             self.finish(number, own)
 
@@ -271,7 +271,7 @@ class _Step:
         shape = self.function.shape(self.op.arguments[number])
         return self.b.index(shape[0]), self.b.index(shape[1] if len(shape) > 1 else 1)
 
-    def _grown(
+    def _allocate_growing(
         self,
         tensors: Sequence[SSAValue],
         n: Scalar,
@@ -316,7 +316,7 @@ class _Step:
             views.append(view)
         return views
 
-    def _give(self, number: int, result: int, buffer: SSAValue, count: Scalar) -> None:
+    def _bind_count(self, number: int, result: int, buffer: SSAValue, count: Scalar) -> None:
         """Bind the number of elements of a result; the result is the first `count` elements of a buffer."""
         self.function.bind(self.op.counts[number], count)
         self.function.buffers[self.op.tensors[result]] = self.b.reinterpret(buffer, [count])

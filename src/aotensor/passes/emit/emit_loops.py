@@ -35,7 +35,7 @@ from aotensor.ir.scalar_builder import declare_special_functions
 from aotensor.ir.types import i8, i32, memref_type
 from aotensor.ir.upstream import value_name
 from aotensor.passes.emit.buffers import returned_values
-from aotensor.passes.emit.function import FunctionEmitter, Outside
+from aotensor.passes.emit.function import FunctionEmitter, KernelState
 from aotensor.passes.emit.shape_cache import kept_count
 from aotensor.passes.nest.cores.chunks import write_chunks
 from aotensor.passes.registry import ir_pass
@@ -85,7 +85,7 @@ def _lowered(module: ModuleOp, function: func.FuncOp, called: Mapping[str, func.
         new.name_hint = hint
     b = LoopBuilder(LocatedBuilder(InsertPoint.at_end(block)))
     detail, context = block.args[-2:]
-    outside = Outside(module, called, detail, context, target)
+    outside = KernelState(module, called, detail, context, target)
     middle = list(block.args[len(inputs) : -2 if is_extents else -3])
     split = len(middle) - (1 if is_extents else count)
     outputs, kept = (middle[split:], middle[:split]) if is_extents else (middle[:split], middle[split:])

@@ -27,7 +27,7 @@ class Frame:
     are shared, so that an iteration continues with the values of the previous one.
     """
 
-    around: Frame | None = None
+    parent: Frame | None = None
     values: dict[SSAValue, SSAValue] = field(default_factory=dict)
     registers: dict[SSAValue, SSAValue | None] = field(default_factory=dict)
     lanes: Lanes | None = None
@@ -47,7 +47,7 @@ class Frame:
             found = frame.values.get(x)
             if found is not None:
                 return found
-            frame = frame.around
+            frame = frame.parent
         raise KeyError(x)
 
     def buffer(self, x: SSAValue) -> SSAValue | None:
@@ -57,14 +57,14 @@ class Frame:
             found = frame.buffers.get(x)
             if found is not None:
                 return found
-            frame = frame.around
+            frame = frame.parent
         return None
 
-    def holder(self, x: SSAValue) -> Frame:
+    def holder_of(self, x: SSAValue) -> Frame:
         """The frame that holds the value of a register. Raises: KeyError if no frame does."""
         frame: Frame | None = self
         while frame is not None:
             if x in frame.registers:
                 return frame
-            frame = frame.around
+            frame = frame.parent
         raise KeyError(x)

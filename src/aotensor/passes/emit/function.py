@@ -38,7 +38,7 @@ from aotensor.passes.target import Target
 
 
 @dataclass(frozen=True)
-class Outside:
+class KernelState:
     """State that all functions of one kernel share: the module, the called functions, the buffer for error details.
 
     context: the `aotensor_context` of the call, for library kernels. target: properties of the machine. numbers: yields
@@ -63,7 +63,7 @@ class FunctionEmitter:
 
     def __init__(
         self,
-        outside: Outside,
+        outside: KernelState,
         function: func.FuncOp,
         b: LoopBuilder,
         arguments: Sequence[SSAValue | Scalar],
@@ -211,7 +211,7 @@ class FunctionEmitter:
         for number in (0, 1, self.outside.target.jam):
             self.b.index(number)
         for old, new in zip(arguments, self.arguments, strict=False):
-            self.b.belongs_to(old)
+            self.b.use_location_of(old)
             if isinstance(new, Scalar):
                 self.root.values[old] = new.ssa
             elif isinstance(old.type, TensorType):
@@ -227,14 +227,14 @@ class FunctionEmitter:
     def _emit(self, ops: Sequence[Operation]) -> list[Scalar]:
         """Emit operations in order; operations after a check are emitted inside the branch where it holds."""
         for position, op in enumerate(ops):
-            self.b.belongs_to(op)
+            self.b.use_location_of(op)
             match op:
                 case CheckOp():
                     return self._emit_checks(ops[position:])
                 case ScanOp() | BranchOp():
                     status = lower_scan(self.b, self, op) if isinstance(op, ScanOp) else lower_branch(self.b, self, op)
                     if status is not None:
-                        return self._pass_on(status, ops[position + 1 :])
+                        return self._propagate_status(status, ops[position + 1 :])
                 case LoopOp() | DoOp() | ValueOp():
                     self.tree.emit([op], [self.root])
                 case _ if self._sizes_output(op):
@@ -248,7 +248,7 @@ class FunctionEmitter:
         count = group_length(ops, self._sizes_output)
         checks: list[CheckOp] = []
         for op in ops[:count]:
-            self.b.belongs_to(op)
+            self.b.use_location_of(op)
             if isinstance(op, CheckOp):
                 checks.append(op)
             else:
@@ -283,7 +283,7 @@ class FunctionEmitter:
 
         return self._guarded(all_hold(self.b, [self.b.compare("eq", found, n) for n in given]), rest, fail)
 
-    def _pass_on(self, status: Scalar, rest: Sequence[Operation]) -> list[Scalar]:
+    def _propagate_status(self, status: Scalar, rest: Sequence[Operation]) -> list[Scalar]:
         """Emit the rest of the function under the condition that the preceding loop or branch has not failed."""
         is_good = self.b.compare("eq", status, self.b.constant(0, "int32"))
         return self._guarded(is_good, rest, lambda: status)
@@ -361,31 +361,31 @@ class FunctionEmitter:
                 self.b.store(value, self.outputs[0], [number])
                 continue
             if isinstance(x, OpResult | BlockArgument):
-                self.b.belongs_to(x.op if isinstance(x, OpResult) else x)
+                self.b.use_location_of(x.op if isinstance(x, OpResult) else x)
             output = self.outputs[number]
             if output is None:
                 handed.append(self.scalar(x))
             elif not isinstance(x.type, TensorType):
                 self.b.store(self.scalar(x), output, [])
-            elif not self._lies_in(x, number) and is_written(x):
+            elif not self._is_in_output(x, number) and is_written(x):
                 self._copy(x, output)  # an unwritten value has no defined elements, and may have no memory
         return handed
 
-    def _lies_in(self, x: SSAValue, number: int) -> bool:
+    def _is_in_output(self, x: SSAValue, number: int) -> bool:
         """Is a value computed in the memory of output `number`?"""
         op = x.owner
         if isinstance(op, ValueOp):
             if op.over is not None:
-                return self._lies_in(op.over, number)
+                return self._is_in_output(op.over, number)
             return op.output is not None and op.output.value.data == number
         if not isinstance(op, Operation):
             return False
         storages = op.attributes.get(STORAGE)
         if not isinstance(storages, ArrayAttr):
-            return isinstance(op, ReshapeOp) and self._lies_in(op.source, number)
+            return isinstance(op, ReshapeOp) and self._is_in_output(op.source, number)
         storage = storages.data[_number_of(x, op)]
         if isinstance(storage, OverAttr):
-            return self._lies_in(op.operands[storage.operand.data], number)
+            return self._is_in_output(op.operands[storage.operand.data], number)
         return isinstance(storage, OutputAttr) and storage.number.data == number
 
     def _copy(self, x: SSAValue, target: SSAValue) -> None:

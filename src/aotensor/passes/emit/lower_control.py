@@ -226,20 +226,21 @@ class _ScanLowering:
         ]
         for state, values in zip(self.states, registers, strict=True):
             for lag in state.lags:
-                arguments.append(values[lag] if state.is_scalar else self._former(state, t, row, lag))
+                arguments.append(values[lag] if state.is_scalar else self._earlier_state(state, t, row, lag))
         outputs = [self._output(s, t, row) for s in self.states]
         outputs += [
-            self._some(b.row(buffer, row, extents), extents) if extents else None for buffer, extents in self.mapped
+            self._chunk_rows(b.row(buffer, row, extents), extents) if extents else None
+            for buffer, extents in self.mapped
         ]
         constants = [
-            self._some(x, extents) if is_cut and isinstance(x, SSAValue) else x
+            self._chunk_rows(x, extents) if is_cut and isinstance(x, SSAValue) else x
             for (x, extents), is_cut in zip(self.constants, self.cut_constants, strict=True)
         ]
         stops = self.op.conditional is not None
         status, *scalars = self.caller.inline(
             self.body, [*arguments, *constants], [*outputs, *([None] if stops else [])]
         )
-        return status, scalars[-1] if stops else None, self._keep(row, registers, iter(scalars))
+        return status, scalars[-1] if stops else None, self._store_states(row, registers, iter(scalars))
 
     def _registers(self, carried: Sequence[Scalar]) -> list[list[Scalar]]:
         """The former values of each scalar state, the oldest value first."""
@@ -250,16 +251,16 @@ class _ScanLowering:
         if not extents:
             return self.b.fetch(buffer, [row], "raw")
         view = self.b.row(buffer, row, extents)
-        return self._some(view, extents) if is_cut else view
+        return self._chunk_rows(view, extents) if is_cut else view
 
-    def _some(self, buffer: SSAValue, extents: Sequence[Extent]) -> SSAValue:
+    def _chunk_rows(self, buffer: SSAValue, extents: Sequence[Extent]) -> SSAValue:
         """The rows of a value that belong to the current chunk."""
         if self.rows is None:
             return buffer
         start, count = self.rows
         return self.b.part(buffer, start, [count, *extents[1:]])
 
-    def _former(self, state: _State, t: Scalar, row: Extent, lag: int) -> SSAValue:
+    def _earlier_state(self, state: _State, t: Scalar, row: Extent, lag: int) -> SSAValue:
         """The value of a state at step t + lag (lag < 0); in the first steps one of the initial values."""
         b = self.b
         assert state.rows is not None
@@ -270,7 +271,7 @@ class _ScanLowering:
             where = b.isub(row, lag) if self.op.reversed is not None else b.iadd(row, lag)
         is_first = b.compare("lt", t, b.index(-lag))
         later = b.row(state.rows, where, state.extents)
-        return b.choose(is_first, *(self._some(x, state.extents) for x in (first, later)))
+        return b.choose(is_first, *(self._chunk_rows(x, state.extents) for x in (first, later)))
 
     def _slot(self, state: _State, step: Extent) -> Scalar:
         """The row of the ring buffer that holds a state's value of a step. Steps are numbered from −depth."""
@@ -283,9 +284,9 @@ class _ScanLowering:
             return None
         assert state.rows is not None
         slot = row if state.is_stacked else self._slot(state, t)
-        return self._some(self.b.row(state.rows, slot, state.extents), state.extents)
+        return self._chunk_rows(self.b.row(state.rows, slot, state.extents), state.extents)
 
-    def _keep(self, row: Extent, registers: Sequence[list[Scalar]], made: Iterator[Scalar]) -> list[Scalar]:
+    def _store_states(self, row: Extent, registers: Sequence[list[Scalar]], made: Iterator[Scalar]) -> list[Scalar]:
         """Store the scalar states of a step to their buffers; return the scalar states for the next step."""
         carried: list[Scalar] = []
         for state, values in zip(self.states, registers, strict=True):

@@ -33,7 +33,7 @@ def lower_insert(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp, tar
     """Emit result = dest with a strided slice replaced by source; reuses dest's buffer where nothing else needs it."""
     result = _copy_of_dest(b, buffers, op, target)
     starts, steps = (
-        _mixed(buffers, static, dynamic)
+        _mixed_extents(buffers, static, dynamic)
         for static, dynamic in ((op.static_offsets, op.offsets), (op.static_strides, op.strides))
     )
     source = buffers.buffer(op.source)
@@ -93,7 +93,7 @@ def _index(b: LoopBuilder, buffers: Buffers, indices: SSAValue, counters: list[S
     return b.select(b.compare("lt", found, b.index(0)), b.add(found, b.index(extent)), found)
 
 
-def _mixed(buffers: Buffers, static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[Extent]:
+def _mixed_extents(buffers: Buffers, static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[Extent]:
     values = iter(dynamic)
     return [buffers.scalar(next(values)) if n == DYNAMIC_INDEX else int(n) for n in static.get_values()]
 

@@ -47,7 +47,7 @@ def emit_row_sums(tree: TreeEmitter, loop: EntriesOp, frame: Frame, sums: Sequen
     """Emit the loops over the entries of `count` slices; afterwards the registers `sums` hold vectors of their sums."""
     b, rows = tree.b, _RowSums(tree, loop, frame, sums, count)
     for x, total in zip(sums, rows.totals(), strict=True):
-        holder = frame.holder(x)
+        holder = frame.holder_of(x)
         start = holder.registers[x]
         assert start is not None
         begin = b.emit(vector.BroadcastOp(start, rows.kind), "raw").ssa
@@ -118,7 +118,7 @@ class _RowSums:
 
             return self._rest(self.b.iadd(low, self.count), high, step(low, self.nothing), step)
 
-        return self._added([of(low, high) for low, high in pairwise(self.ends)])
+        return self._reduce_vectors([of(low, high) for low, high in pairwise(self.ends)])
 
     def _terms_first(self, entries: Scalar, most: int) -> list[Scalar]:
         """Emit the second algorithm: store all terms in a buffer, then add the terms of each slice."""
@@ -150,7 +150,7 @@ class _RowSums:
                 total = step(b.index(b.iadd(start, k * self.count)), total)
             return self._rest(b.iadd(start, _VECTORS * self.count), end, total, step)
 
-        return self._added([of(start, end) for start, end in pairwise(self.ends)])
+        return self._reduce_vectors([of(start, end) for start, end in pairwise(self.ends)])
 
     # --- parts of them -----------------------------------------------------------------------------------------------
 
@@ -179,7 +179,7 @@ class _RowSums:
         """The mask of the first n lanes."""
         return self.b.emit(vector.CreateMaskOp([n.ssa], VectorType(i1, [self.count])), "raw").ssa
 
-    def _added(self, rows: Sequence[Sequence[Scalar]]) -> list[Scalar]:
+    def _reduce_vectors(self, rows: Sequence[Sequence[Scalar]]) -> list[Scalar]:
         """For each sum, reduce the vectors of all slices (`rows`) to one vector that holds one sum per slice."""
         found = (_add_lanes(self.b, [x.ssa for x in vectors], self.count) for vectors in zip(*rows, strict=True))
         return [Scalar(x, "raw") for x in found]

@@ -58,7 +58,7 @@ class TreeEmitter:
     def emit(self, ops: Iterable[Operation], frames: Sequence[Frame]) -> None:
         """Emit operations in order, for several iterations that advance together (one frame each)."""
         for op in ops:
-            self.b.belongs_to(op)
+            self.b.use_location_of(op)
             if isinstance(op, LoopOp):
                 self._loop(op, frames)
                 continue
@@ -86,7 +86,7 @@ class TreeEmitter:
         if is_register(op.result):
             init = None if op.init is None else frame.value(op.init)
             if init is not None and op.lanes is not None:
-                init = self._spread(init, op.lanes.value.data, frame)
+                init = self._broadcast(init, op.lanes.value.data, frame)
             frame.registers[op.result] = init
         else:
             self.memory.declare(op, frame)
@@ -149,14 +149,18 @@ class TreeEmitter:
 
         mask: the active lanes, only for a loop without sums into scalars.
         """
-        sums = [(holder, x, _held(holder, x)) for holder, x in _carried(loop, frames) if not _is_vector(x)]
+        sums = [
+            (holder, x, _value_in_frame(holder, x))
+            for holder, x in _carried_registers(loop, frames)
+            if not _is_vector(x)
+        ]
         assert mask is None or not sums, "lanes that are not there would be added"
         for holder, x, old in sums:
             holder.registers[x] = self.b.zero_vector(_vector(old.ssa.type, lanes))
         start, vectors = self.b.index(first).ssa, Lanes(loop.counter, lanes, mask)
         self.emit(loop.body.block.ops, [frame.inside({loop.counter: start}, vectors) for frame in frames])
         for holder, x, old in sums:
-            holder.registers[x] = self.b.add_lanes(_held(holder, x).ssa, old.ssa)
+            holder.registers[x] = self.b.add_lanes(_value_in_frame(holder, x).ssa, old.ssa)
 
     def _bounds(self, loop: LoopOp, frame: Frame) -> tuple[Extent, Extent, Extent]:
         """The lower bound, the upper bound and the step of a loop."""
@@ -186,8 +190,8 @@ class TreeEmitter:
 
         is_masked: a vector may exceed the last iteration; its extra lanes keep the sums as they are.
         """
-        carried = _carried(loop, frames)
-        before = [_held(holder, x) for holder, x in carried]
+        carried = _carried_registers(loop, frames)
+        before = [_value_in_frame(holder, x) for holder, x in carried]
 
         def body(counter: Scalar, values: list[Scalar]) -> list[Scalar]:
             for (holder, x), value in zip(carried, values, strict=True):
@@ -196,7 +200,7 @@ class TreeEmitter:
             mask = self._mask(self.b.sub(self.b.index(high), counter), lanes) if is_masked else None
             vectors = Lanes(loop.counter, lanes, mask) if lanes > 1 else None
             self.emit(loop.body.block.ops, [f.inside({loop.counter: row.ssa}, vectors) for f in frames for row in rows])
-            after = [_held(holder, x) for holder, x in carried]
+            after = [_value_in_frame(holder, x) for holder, x in carried]
             if mask is None:
                 return after
             kept = zip(after, values, strict=True)
@@ -248,9 +252,9 @@ class TreeEmitter:
         where: list[Extent] = [i if isinstance(i, int) else Scalar(frame.value(i), "index") for i in subscripts]
         lanes = frame.lanes
         is_vector = lanes is not None and any(stride_along(i, lanes.counter) != 0 for i in subscripts)
-        return self.memory.buffer_in(frame, x), self._folded(x, where), is_vector
+        return self.memory.buffer_in(frame, x), self._wrapped_indices(x, where), is_vector
 
-    def _folded(self, x: SSAValue, where: list[Extent]) -> list[Extent]:
+    def _wrapped_indices(self, x: SSAValue, where: list[Extent]) -> list[Extent]:
         """The indices of an element in a folded buffer, which holds the last rows only: the row modulo their number."""
         if not isinstance(x.owner, ValueOp) or x.owner.folded is None:
             return where
@@ -260,7 +264,7 @@ class TreeEmitter:
 
     def _read(self, x: SSAValue, subscripts: Sequence[Subscript], frame: Frame) -> SSAValue:
         if is_register(x):
-            return _held(frame.holder(x), x).ssa
+            return _value_in_frame(frame.holder_of(x), x).ssa
         buffer, where, is_vector = self._address(x, subscripts, frame)
         if not is_vector:
             return self.b.fetch(buffer, where, "raw").ssa
@@ -270,21 +274,21 @@ class TreeEmitter:
     def _write(self, x: SSAValue, subscripts: Sequence[Subscript], value: SSAValue, frame: Frame) -> None:
         if is_register(x):
             assert isinstance(x.owner, ValueOp)
-            wide = value if x.owner.lanes is None else self._spread(value, x.owner.lanes.value.data, frame)
-            frame.holder(x).registers[x] = wide
+            wide = value if x.owner.lanes is None else self._broadcast(value, x.owner.lanes.value.data, frame)
+            frame.holder_of(x).registers[x] = wide
             return
         buffer, where, is_vector = self._address(x, subscripts, frame)
         if not is_vector:
             self.b.store(Scalar(value, "raw"), buffer, where)
             return
         assert frame.lanes is not None
-        self.b.store_vector(self._spread(value, frame.lanes.count, frame), buffer, where, frame.lanes.mask)
+        self.b.store_vector(self._broadcast(value, frame.lanes.count, frame), buffer, where, frame.lanes.mask)
 
     def _gather(self, op: tensor.ExtractOp, frame: Frame, values: dict[SSAValue, SSAValue]) -> SSAValue:
         """Load an element at indices that a body computes."""
         buffer, lanes = self.memory.buffer_in(frame, op.tensor), frame.lanes
         found = [_value(i, values, frame) for i in op.indices]
-        where = self._folded(op.tensor, [Scalar(i, "index") for i in found])
+        where = self._wrapped_indices(op.tensor, [Scalar(i, "index") for i in found])
         if lanes is not None and isinstance(found[-1].type, VectorType):
             return self.b.gather(buffer, where[:-1], found[-1], lanes.mask).ssa
         if lanes is not None and stride_along(op.indices[-1], lanes.counter) == 1:
@@ -298,7 +302,9 @@ class TreeEmitter:
         condition, otherwise, *where = (_value(x, values, frame) for x in (op.condition, op.otherwise, *op.indices))
         (found,) = self.b.branch(
             Scalar(condition, "bool"),
-            lambda: [self.b.fetch(buffer, self._folded(op.tensor, [Scalar(i, "index") for i in where]), "raw")],
+            lambda: [
+                self.b.fetch(buffer, self._wrapped_indices(op.tensor, [Scalar(i, "index") for i in where]), "raw")
+            ],
             lambda: [Scalar(otherwise, "raw")],
         )
         return found.ssa
@@ -315,7 +321,7 @@ class TreeEmitter:
             if isinstance(op, arith.ExtSIOp | arith.IndexCastOp):
                 values[op.results[0]] = operands[0]  # a gather accepts positions of any integer type
                 return
-            wide = [self._spread(x, lanes, frame) for x in operands]
+            wide = [self._broadcast(x, lanes, frame) for x in operands]
             if isinstance(op, func.CallOp):
                 symbol = vector_symbol(op.callee.root_reference.data, lanes)
                 copy = func.CallOp(symbol, wide, [_vector(x.type, lanes) for x in op.results])
@@ -325,7 +331,7 @@ class TreeEmitter:
         self.b.builder.insert(copy)
         values.update(zip(op.results, copy.results, strict=True))
 
-    def _spread(self, x: SSAValue, lanes: int, frame: Frame) -> SSAValue:
+    def _broadcast(self, x: SSAValue, lanes: int, frame: Frame) -> SSAValue:
         """Broadcast a scalar to a vector; a vector is returned unchanged."""
         if isinstance(x.type, VectorType):
             return x
@@ -358,7 +364,7 @@ def _vector(element: Attribute, lanes: int) -> VectorType[Attribute]:
     return VectorType(element, [lanes])
 
 
-def _held(holder: Frame, x: SSAValue) -> Scalar:
+def _value_in_frame(holder: Frame, x: SSAValue) -> Scalar:
     value = holder.registers[x]
     assert value is not None, "a register is read before it is written"
     return Scalar(value, "raw")
@@ -370,9 +376,9 @@ def _value(x: SSAValue, values: Mapping[SSAValue, SSAValue], frame: Frame) -> SS
     return frame.value(x) if found is None else found
 
 
-def _carried(loop: LoopOp, frames: Sequence[Frame]) -> list[tuple[Frame, SSAValue]]:
+def _carried_registers(loop: LoopOp, frames: Sequence[Frame]) -> list[tuple[Frame, SSAValue]]:
     """The registers that a loop carries, with the frames that hold them."""
-    return list(dict.fromkeys((frame.holder(x), x) for x in _updated(loop) for frame in frames))
+    return list(dict.fromkeys((frame.holder_of(x), x) for x in _updated(loop) for frame in frames))
 
 
 def _is_vector(x: SSAValue) -> bool:

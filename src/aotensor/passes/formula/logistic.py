@@ -113,17 +113,17 @@ class _Walk:
     def _factor(self, term: Term) -> _Factor | None:
         f = self.formula
         if (u := f.argument(term, math.ExpOp)) is not None:
-            return self._of(u, 1, -1, is_delicate=True)
+            return self._factor_of(u, 1, -1, is_delicate=True)
         if (u := f.special_argument(term, "sigmoid")) is not None:
-            return self._of(u, 1, 0)
+            return self._factor_of(u, 1, 0)
         if (u := f.special_argument(term, "logistic_density")) is not None:
-            return self._of(u, 1, 1)
+            return self._factor_of(u, 1, 1)
         if (t := f.one_plus(term)) is not None and (u := f.argument(t, math.ExpOp)) is not None:
-            return self._of(u, 0, -1, is_delicate=True)
+            return self._factor_of(u, 0, -1, is_delicate=True)
         if (t := f.one_minus(term)) is not None and (u := f.special_argument(t, "sigmoid")) is not None:
-            return self._of(u, 0, 1)
+            return self._factor_of(u, 0, 1)
         return None
 
-    def _of(self, u: Term, s: int, t: int, is_delicate: bool = False) -> _Factor:
+    def _factor_of(self, u: Term, s: int, t: int, is_delicate: bool = False) -> _Factor:
         x = self.formula.argument(u, arith.NegfOp)
         return _Factor(u, s, t, is_delicate) if x is None else _Factor(x, t, s, is_delicate)

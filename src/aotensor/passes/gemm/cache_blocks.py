@@ -45,7 +45,7 @@ class Form:
     result: tuple[Attribute, ...]
 
     @staticmethod
-    def of_matrices(tile: Tile) -> Form:
+    def for_matrices(tile: Tile) -> Form:
         """The form of ordinary matrices: (is_row, X) describes A and B, a buffer describes C."""
         matrix = memref_type_of(tile.element, [None, None])
         return Form("aot_gemm", (i1, matrix), (matrix,))
@@ -63,7 +63,7 @@ def define_blocked(tile: Tile, target: Target) -> func.FuncOp:
 
     Returns 0, or nonzero with C unchanged if there is no memory for panels.
     """
-    form = Form.of_matrices(tile)
+    form = Form.for_matrices(tile)
 
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
         transpose_a, transpose_b = (Scalar(x, "bool") for x in args[:2])
@@ -123,11 +123,11 @@ class Blocked:
 
         def columns(jb: Scalar) -> None:
             def depths(pb: Scalar) -> None:
-                b.each(self.m.count, lambda ib: self._block((ib, jb, pb), packed))
+                b.emit_loop(self.m.count, lambda ib: self._block((ib, jb, pb), packed))
 
-            b.each(self.k.count, depths)
+            b.emit_loop(self.k.count, depths)
 
-        b.each(self.n.count, columns)
+        b.emit_loop(self.n.count, columns)
         for panels in reversed(packed):
             b.builder.insert(memref.DeallocOp.get(panels))
 

@@ -64,7 +64,7 @@ def _cover(
 
     def pieces() -> Sequence[Scalar]:
         last = b.isub(extent, size)
-        b.each(
+        b.emit_loop(
             b.ceildiv(extent, size),
             lambda number: body(size, b.index(b.iadd(start, b.imin(b.imul(number, size), last)))),
         )

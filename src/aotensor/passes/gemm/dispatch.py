@@ -83,7 +83,7 @@ def _arguments(matrix: Attribute) -> list[Attribute]:
 
 
 def _functions(tile: Tile, target: Target) -> list[func.FuncOp]:
-    form = Form.of_matrices(tile)
+    form = Form.for_matrices(tile)
     arguments = _arguments(memref_type_of(tile.element, [None, None]))
     always = [
         define(f"aot_gemm.{tile.suffix}", tile.dtype, arguments, lambda b, args: _dispatch(b, tile, target, args)),
@@ -179,7 +179,7 @@ def _own_kernel(
 
     def blocked(view: SSAValue) -> Sequence[Scalar]:
         operands = [transpose_a.ssa, transpose_b.ssa, a, x, c, context]
-        status = b.emit(func.CallOp(Form.of_matrices(tile).symbol("blocked", tile), operands, [i32]), "int32")
+        status = b.emit(func.CallOp(Form.for_matrices(tile).symbol("blocked", tile), operands, [i32]), "int32")
         other = b.matrix(x, transpose_b, k, n)
         has_memory = b.compare("eq", status, b.constant(0, "int32"))
         return b.branch(has_memory, lambda: (), lambda: _without_memory(b, tile, view, other, c))
@@ -197,7 +197,7 @@ def _without_memory(b: KernelBuilder, tile: Tile, a: SSAValue, x: SSAValue, c: S
         (total,) = b.sweep(0, b.extent_of(a, 1), b.zeros(1, 1), add)
         b.store(total, c, [i, j])
 
-    b.each(b.extent_of(c, 0), lambda i: b.each(b.extent_of(c, 1), lambda j: element(i, j)))
+    b.emit_loop(b.extent_of(c, 0), lambda i: b.emit_loop(b.extent_of(c, 1), lambda j: element(i, j)))
     return ()
 
 

@@ -102,7 +102,7 @@ class _Pack:
                     value = b.read(self.source, [row, b.iadd(w, number * self.width + at)], self.lanes)
                     b.write(value, self.target, [b.iadd(panel, number), q, at])
 
-        b.each(count, copy_row)
+        b.emit_loop(count, copy_row)
 
     def _pack_whole(self, panel: Scalar, w: Extent, p: Extent, count: Scalar) -> list[Scalar]:
         """Emit the packing of a full panel; return how many of its rows are packed."""
@@ -120,7 +120,7 @@ class _Pack:
             for at, value in zip(self.offsets, values, strict=True):
                 b.write(value, self.target, [panel, q, at])
 
-        b.each(count, copy_row)
+        b.emit_loop(count, copy_row)
         return [count]
 
     def _transpose(self, panel: Scalar, w: Extent, p: Extent, count: Scalar) -> Sequence[Scalar]:
@@ -141,9 +141,9 @@ class _Pack:
                 for r, value in enumerate(transposed(b, rows)):
                     b.write(value, self.target, [panel, b.iadd(q, r), at])
 
-            b.each(-(-self.width // BLOCK), transpose_block)
+            b.emit_loop(-(-self.width // BLOCK), transpose_block)
 
-        b.each(blocks, transpose_blocks)
+        b.emit_loop(blocks, transpose_blocks)
         return [b.index(b.imul(blocks, BLOCK))]
 
     def _copy_elements(self, panel: Scalar, w: Extent, p: Extent, rows: tuple[Extent, Extent], live: Extent) -> None:

@@ -51,7 +51,7 @@ def parts_at(tile: Tile, target: Target, form: Form, arguments: Sequence[Attribu
         return define(symbol, tile.dtype, kinds, lambda b, args: body(b, tile, target, form, args), results)
 
     functions = [
-        named("", arguments, _whole),
+        named("", arguments, _units_per_part),
         named("parts", [*of_parts, context], _parts),
         named("units", [*[_INDEX] * 3, *of_parts], _units),
     ]
@@ -70,27 +70,29 @@ class _Operands:
     a: SSAValue
     x: SSAValue
     c: SSAValue
-    of_a: Sequence[SSAValue]  # positions of groups, rows, depths
-    of_x: Sequence[SSAValue]  # of groups, depths, columns
-    of_c: Sequence[SSAValue]  # of groups, rows, columns
+    a_positions: Sequence[SSAValue]  # positions of groups, rows, depths
+    x_positions: Sequence[SSAValue]  # of groups, depths, columns
+    c_positions: Sequence[SSAValue]  # of groups, rows, columns
 
     @staticmethod
-    def of(args: Sequence[SSAValue]) -> _Operands:
+    def from_args(args: Sequence[SSAValue]) -> _Operands:
         a, x, c = args[:3]
         return _Operands(a, x, c, args[3:6], args[6:9], args[9:12])
 
     def into(self, c: SSAValue, of_c: Sequence[SSAValue]) -> list[SSAValue]:
         """The argument list with another buffer and other positions for C."""
-        return [self.a, self.x, c, *self.of_a, *self.of_x, *of_c]
+        return [self.a, self.x, c, *self.a_positions, *self.x_positions, *of_c]
 
     def extents(self, b: KernelBuilder) -> list[Extent]:
         """The extents of the product: (groups, m, n, k)."""
-        return [b.extent_of(x, 0) for x in (*self.of_c, self.of_a[2])]
+        return [b.extent_of(x, 0) for x in (*self.c_positions, self.a_positions[2])]
 
 
-def _whole(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
+def _units_per_part(
+    b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]
+) -> Sequence[Scalar]:
     """Emit the body of `@aot_gemm_at.*`: choose the sizes of parts; a single part if there is little work."""
-    groups, m, n, k = _Operands.of(args).extents(b)
+    groups, m, n, k = _Operands.from_args(args).extents(b)
     fewest = b.imin(quotient(b, _work(b, tile, groups, m, n, k), target.chunk_work), _MOST_PARTS)
     down, across = b.ceildiv(m, tile.rows), b.ceildiv(n, tile.columns)
 
@@ -147,7 +149,7 @@ class _Division:
     units: Extent
 
     @staticmethod
-    def of(b: KernelBuilder, operands: _Operands, args: Sequence[SSAValue]) -> _Division:
+    def from_operands(b: KernelBuilder, operands: _Operands, args: Sequence[SSAValue]) -> _Division:
         groups, *extents = operands.extents(b)
         *sizes, stride = (Scalar(x, "index") for x in args[:4])
         down, across, deep = (b.ceildiv(extent, size) for extent, size in zip(extents, sizes, strict=True))
@@ -162,7 +164,7 @@ def _parts(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
     Partial sums are not added, but stored `stride` elements apart in C.
     """
     *operands, _ = args
-    parts = _Division.of(b, _Operands.of(operands), operands[12:])
+    parts = _Division.from_operands(b, _Operands.from_args(operands), operands[12:])
     shape = [b.imin(size, extent) for size, extent in zip(parts.sizes, parts.extents, strict=True)]
     work = _work(b, tile, 1, *shape)
     call_on_cores(b, target, form.symbol("units", tile), parts.units, work, operands)
@@ -171,8 +173,8 @@ def _parts(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
 
 def _units(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
     """Body of @aot_gemm_at_units(start, size, count, …, m, n, k, stride): compute some of the parts."""
-    call = _Operands.of(args[3:])
-    parts = _Division.of(b, call, args[15:])
+    call = _Operands.from_args(args[3:])
+    parts = _Division.from_operands(b, call, args[15:])
 
     def divided(number: Extent, count: Extent) -> tuple[Extent, Extent]:
         whole = b.ifloordiv(number, count)
@@ -187,11 +189,11 @@ def _units(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
             b.imin(b.isub(extent, first), size)
             for extent, first, size in zip(parts.extents, corner, parts.sizes, strict=True)
         ]
-        starts = [position(b, table[0], g) for table in (call.of_a, call.of_x, call.of_c)]
+        starts = [position(b, table[0], g) for table in (call.a_positions, call.x_positions, call.c_positions)]
         into = b.iadd(starts[2], b.imul(pc, parts.stride))
         operands = [
-            call.a, *call.of_a[1:], starts[0].ssa, call.x, *reversed(call.of_x[1:]), starts[1].ssa,
-            call.c, *call.of_c[1:], b.index(into).ssa, *(b.index(x).ssa for x in (*corner, *extents)),
+            call.a, *call.a_positions[1:], starts[0].ssa, call.x, *reversed(call.x_positions[1:]), starts[1].ssa,
+            call.c, *call.c_positions[1:], b.index(into).ssa, *(b.index(x).ssa for x in (*corner, *extents)),
         ]  # fmt: skip
         b.builder.insert(func.CallOp(form.symbol("part", tile), operands, []))
         return ()
@@ -208,7 +210,7 @@ def _split(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
 
     Returns 0, or nonzero with C unchanged if there is no memory.
     """
-    call = _Operands.of(args)
+    call = _Operands.from_args(args)
     *sizes, context = args[12:]
     groups, m, n, k = call.extents(b)
     rows = b.imul(groups, m)
@@ -222,7 +224,7 @@ def _split(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
     b.builder.insert(func.CallOp(form.symbol("parts", tile), operands, []))
     numbers = [b.index(x).ssa for x in (parts, stride, m, n)]
     work = b.imul(n, b.imul(parts, _ADDED))
-    call_on_cores(b, target, form.symbol("sums", tile), rows, work, [sums, *numbers, call.c, *call.of_c])
+    call_on_cores(b, target, form.symbol("sums", tile), rows, work, [sums, *numbers, call.c, *call.c_positions])
     for memory in (*reversed(tables), sums):
         b.builder.insert(memref.DeallocOp.get(memory))
     return [b.constant(0, "int32")]
@@ -259,7 +261,7 @@ def _sums(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequen
             value = b.fetch(sums, [b.iadd(first, j)], tile.dtype)
             b.store(value, c, [b.iadd(place, position(b, columns, j))])
 
-        b.each(n, put)
+        b.emit_loop(n, put)
         return ()
 
     b.sweep(*range_of_chunk(b, args), (), row)
@@ -276,4 +278,4 @@ def _memory(b: KernelBuilder, element: Attribute, count: Extent) -> SSAValue:
 
 def _fill(b: KernelBuilder, table: SSAValue, extent: Extent, step: Extent) -> None:
     """Fill a table of positions with 0, step, 2·step, …"""
-    b.each(extent, lambda at: b.store(b.cast(b.index(b.imul(at, step)), "int64"), table, [at]))
+    b.emit_loop(extent, lambda at: b.store(b.cast(b.index(b.imul(at, step)), "int64"), table, [at]))

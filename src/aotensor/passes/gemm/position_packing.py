@@ -52,7 +52,7 @@ def define_pack_at(tile: Tile, width: int, form: Form) -> func.FuncOp:
                 alive = b.index(b.imax(b.imin(b.isub(live, shift), lanes), 0))
                 pack.run(_Vector(panel, at, b.iadd(w, shift), alive), p, count)
 
-            b.each(-(-width // lanes), pack_vector)
+            b.emit_loop(-(-width // lanes), pack_vector)
             return ()
 
         b.sweep(first, last, (), pack_panel)
@@ -125,7 +125,7 @@ class _PackAt:
 
     def _each(self, x: _Vector, p: Extent, count: Scalar, value: Callable[[Extent], Scalar]) -> Sequence[Scalar]:
         b = self.b
-        b.each(count, lambda q: b.write(value(self._depth(b.iadd(p, q))), self.target, [x.panel, q, x.at]))
+        b.emit_loop(count, lambda q: b.write(value(self._depth(b.iadd(p, q))), self.target, [x.panel, q, x.at]))
         return ()
 
     def _by_depth(self, x: _Vector, p: Extent, count: Scalar) -> Sequence[Scalar]:
@@ -147,7 +147,7 @@ class _PackAt:
                 lambda: self._elements(x, p, (q, b.iadd(q, BLOCK))),
             )
 
-        b.each(blocks, block)
+        b.emit_loop(blocks, block)
         return self._elements(x, p, (b.imul(blocks, BLOCK), count))
 
     def _transpose(self, x: _Vector, q: Extent, depth: Extent) -> Sequence[Scalar]:
@@ -161,7 +161,7 @@ class _PackAt:
             for r, value in enumerate(transposed(b, vectors)):
                 b.write(value, self.target, [x.panel, b.iadd(q, r), b.iadd(x.at, at)])
 
-        b.each(self.lanes // BLOCK, part)
+        b.emit_loop(self.lanes // BLOCK, part)
         return ()
 
     def _elements(self, x: _Vector, p: Extent, depths: tuple[Extent, Extent]) -> Sequence[Scalar]:

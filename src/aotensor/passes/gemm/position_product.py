@@ -128,7 +128,7 @@ def _without_memory(b: KernelBuilder, tile: Tile, operands: Sequence[SSAValue]) 
         (total,) = b.sweep(0, k, b.zeros(1, 1), add)
         b.store(total, c, [at(c_start, (c_rows, i), (c_columns, j))])
 
-    b.each(m, lambda i: b.each(n, lambda j: element(i, j)))
+    b.emit_loop(m, lambda i: b.emit_loop(n, lambda j: element(i, j)))
     return ()
 
 
@@ -243,5 +243,5 @@ class _Writer:
             b.store(b.add(old[0], value), self.c, [place])
 
         columns = b.imin(self.live[1], tile.columns)
-        b.each(b.imin(self.live[0], tile.rows), lambda r: b.each(columns, lambda s: write(r, s)))
+        b.emit_loop(b.imin(self.live[0], tile.rows), lambda r: b.emit_loop(columns, lambda s: write(r, s)))
         return ()

@@ -96,7 +96,7 @@ class KernelBuilder(LoopBuilder):
         loop.attributes["unroll"] = IntegerAttr(1, i64)
         return results
 
-    def each(self, stop: Extent, body: Callable[[Scalar], None]) -> None:
+    def emit_loop(self, stop: Extent, body: Callable[[Scalar], None]) -> None:
         """Emit a loop from 0 without carried values, which LLVM neither vectorizes nor unrolls."""
 
         def step(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
@@ -122,14 +122,14 @@ class KernelBuilder(LoopBuilder):
         """The mask of the first `count` lanes: no lane for a negative count, all lanes for a large one."""
         return self.emit(vector.CreateMaskOp([self.index(count).ssa], VectorType(i1, [lanes])), "raw").ssa
 
-    def spread(self, x: Scalar, lanes: int) -> Scalar:
+    def broadcast(self, x: Scalar, lanes: int) -> Scalar:
         """Broadcast x to all lanes."""
         if lanes == 1:
             return x
         return self.emit(vector.BroadcastOp(x.ssa, VectorType(x.ssa.type, [lanes])), self.dtype)
 
     def zeros(self, count: int, lanes: int) -> list[Scalar]:
-        return [self.spread(self.constant(0.0, self.dtype), lanes)] * count
+        return [self.broadcast(self.constant(0.0, self.dtype), lanes)] * count
 
     def shuffle(self, x: Scalar, y: Scalar, order: Sequence[int]) -> Scalar:
         """Shuffle the lanes of x and y: numbers below the number of lanes select from x, others from y."""
@@ -148,15 +148,15 @@ class KernelBuilder(LoopBuilder):
             return [*self.sums_of_lanes(values[:lanes]), *self.sums_of_lanes(values[lanes:])]
         width = lanes  # lanes of a vector that belong to one sum
         while len(values) > 1:
-            values = [self._folded(x, y, width) for x, y in zip(values[::2], values[1::2], strict=True)]
+            values = [self._add_halves(x, y, width) for x, y in zip(values[::2], values[1::2], strict=True)]
             width //= 2
         (x,) = values
         while width > 1:
-            x = self._folded(x, None, width)
+            x = self._add_halves(x, None, width)
             width //= 2
         return [x]
 
-    def _folded(self, x: Scalar, y: Scalar | None, width: int) -> Scalar:
+    def _add_halves(self, x: Scalar, y: Scalar | None, width: int) -> Scalar:
         """Add the two halves of each group of `width` lanes: sums of the groups of x, then sums of the groups of y."""
         lanes = self.lanes_of(x) * (1 if y is None else 2)
         low = [at for start in range(0, lanes, width) for at in range(start, start + width // 2)]
@@ -200,7 +200,7 @@ def accumulate(
         vectors = [x(p, v) for v in range(tile.vectors)]
         following = []
         for r in range(tile.rows):
-            element = b.spread(a(p, r), tile.lanes)
+            element = b.broadcast(a(p, r), tile.lanes)
             following += [b.fma(element, vectors[v], sums[r * tile.vectors + v]) for v in range(tile.vectors)]
         return following
 

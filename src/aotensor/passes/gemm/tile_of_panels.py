@@ -107,7 +107,7 @@ def _write_part(
             b.store_vector((value if old is None else b.add(Scalar(old.ssa, tile.dtype), value)).ssa, c, position, mask)
 
     def write_all(is_set: bool) -> Sequence[Scalar]:
-        b.each(b.imin(live[0], tile.rows), lambda r: write(r, is_set))
+        b.emit_loop(b.imin(live[0], tile.rows), lambda r: write(r, is_set))
         return ()
 
     return b.branch(is_first, lambda: write_all(True), lambda: write_all(False))

@@ -32,10 +32,10 @@ def cholesky_pullback(job: Job) -> Scalar:
     def row(i: Scalar) -> None:
         above = b.iadd(i, 1)
         if not job.is_same(given, derivative):
-            job.each(0, above, lambda j: job.store(job.load(given, i, j), derivative, i, j))
-        job.each(above, n, lambda j: job.store(zero, derivative, i, j))
+            job.emit_loop(0, above, lambda j: job.store(job.load(given, i, j), derivative, i, j))
+        job.emit_loop(above, n, lambda j: job.store(zero, derivative, i, j))
 
-    job.each(0, n, row)
+    job.emit_loop(0, n, row)
     width = b.imin(n, _BLOCK)
     work = job.work(width, width)
     count = b.ifloordiv(b.iadd(n, _BLOCK - 1), _BLOCK)
@@ -44,7 +44,7 @@ def cholesky_pullback(job: Job) -> Scalar:
         start = b.imul(b.isub(b.isub(count, 1), k), _BLOCK)
         _pull_block(job, factor, derivative, work, (start, b.imin(b.iadd(start, _BLOCK), n)))
 
-    job.each(0, count, step, is_vectorisable=False)
+    job.emit_loop(0, count, step, is_vectorisable=False)
     return b.constant(0, "int64")
 
 
@@ -65,12 +65,12 @@ def _pull_block(job: Job, factor: Matrix, derivative: Matrix, work: Matrix, rows
         call_triangular(job, "trsm", d, c_, is_left=False, is_lower=True)
         _subtract_product(job, d_, c_, c, is_transposed=True)
 
-    _when(job, has_below, from_below)
-    _when(job, both, lambda: _subtract_product(job, left_, c_, r))
+    _emit_if(job, has_below, from_below)
+    _emit_if(job, both, lambda: _subtract_product(job, left_, c_, r))
     size = (0, d.rows)
     symmetric = _pull_diagonal(job, d, d_, job.block(work, size, size))
-    _when(job, both, lambda: _subtract_product(job, r_, c_, left, is_transposed=True))
-    _when(job, has_left, lambda: _subtract_product(job, r_, symmetric, r))
+    _emit_if(job, both, lambda: _subtract_product(job, r_, c_, left, is_transposed=True))
+    _emit_if(job, has_left, lambda: _subtract_product(job, r_, symmetric, r))
 
 
 def _pull_diagonal(job: Job, d: Matrix, derivative: Matrix, work: Matrix) -> Matrix:
@@ -80,11 +80,11 @@ def _pull_diagonal(job: Job, d: Matrix, derivative: Matrix, work: Matrix) -> Mat
 
     def lower_part(source: Matrix, diagonal: Callable[[Scalar], Scalar]) -> None:
         def row(i: Scalar) -> None:
-            job.each(0, i, lambda j: job.store(job.load(source, i, j), work, i, j))
+            job.emit_loop(0, i, lambda j: job.store(job.load(source, i, j), work, i, j))
             job.store(diagonal(job.load(source, i, i)), work, i, i)
-            job.each(b.iadd(i, 1), d.rows, lambda j: job.store(zero, work, i, j))
+            job.emit_loop(b.iadd(i, 1), d.rows, lambda j: job.store(zero, work, i, j))
 
-        job.each(0, d.rows, row)
+        job.emit_loop(0, d.rows, row)
 
     lower_part(derivative, lambda x: x)
     call_triangular(job, "trmm", d, work, is_lower=True, is_transposed=True)
@@ -99,12 +99,12 @@ def _pull_diagonal(job: Job, d: Matrix, derivative: Matrix, work: Matrix) -> Mat
                 job.store(total, target, *at)
             job.store(zero, derivative, j, i)
 
-        job.each(0, i, element, is_vectorisable=False)
+        job.emit_loop(0, i, element, is_vectorisable=False)
         diagonal = job.load(work, i, i)
         job.store(diagonal, derivative, i, i)
         job.store(b.add(diagonal, diagonal), work, i, i)
 
-    job.each(0, d.rows, fold)
+    job.emit_loop(0, d.rows, fold)
     return work
 
 
@@ -120,7 +120,7 @@ def _is_some(job: Job, n: Extent) -> Scalar:
     return job.b.compare("gt", job.b.index(n), job.b.index(0))
 
 
-def _when(job: Job, condition: Scalar, body: Callable[[], None]) -> None:
+def _emit_if(job: Job, condition: Scalar, body: Callable[[], None]) -> None:
     """Emit `body` under a condition."""
 
     def branch() -> Sequence[Scalar]:

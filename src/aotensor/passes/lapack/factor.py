@@ -35,10 +35,10 @@ def cholesky(job: Job) -> Scalar:
     def row(i: Scalar) -> None:
         above = job.b.iadd(i, 1)
         if not job.is_same(a, factor):
-            job.each(0, above, lambda j: job.store(job.load(a, i, j), factor, i, j))
-        job.each(above, n, lambda j: job.store(zero, factor, i, j))
+            job.emit_loop(0, above, lambda j: job.store(job.load(a, i, j), factor, i, j))
+        job.emit_loop(above, n, lambda j: job.store(zero, factor, i, j))
 
-    job.each(0, n, row)
+    job.emit_loop(0, n, row)
     failure = job.call("potrf", "U", n, factor, n)
     missed = first_on_diagonal(job, factor, job.b.is_nan)  # not every LAPACK detects nan
     return job.b.select(job.b.compare("eq", failure, job.b.constant(0, "int64")), missed, failure)
@@ -73,7 +73,7 @@ def lu_solve(job: Job) -> Scalar:
 def lu_permutation(job: Job) -> Scalar:
     """Lower `lu_permutation`: exchanges → the column of A that is column k of A·P, or the inverse of that."""
     pivots, order = job.operand(1), job.result()
-    job.each(0, order.rows, lambda k: job.store(job.b.cast(k, "int64"), order, k))
+    job.emit_loop(0, order.rows, lambda k: job.store(job.b.cast(k, "int64"), order, k))
     exchange_rows(job, pivots, order, is_forward=not job.op.option("is_inverse"))
     return job.b.constant(0, "int64")
 
@@ -94,9 +94,9 @@ def exchange_rows(job: Job, pivots: Matrix, x: Matrix, is_forward: bool) -> None
         if len(x.extents) == 1:
             swap()
         else:
-            job.each(0, x.columns, swap)
+            job.emit_loop(0, x.columns, swap)
 
-    job.each(0, n, exchange, is_vectorisable=False)
+    job.emit_loop(0, n, exchange, is_vectorisable=False)
 
 
 def lu_inverse(job: Job) -> Scalar:

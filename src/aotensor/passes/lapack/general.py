@@ -13,7 +13,7 @@ import numpy as np
 
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.lapack.job import Job, Matrix
-from aotensor.passes.lapack.spectral import when_finite
+from aotensor.passes.lapack.spectral import call_if_finite
 
 _BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
 
@@ -40,19 +40,19 @@ def eig(job: Job) -> Scalar:
                 signed = b.select(is_first, other, b.select(is_second, b.neg(other), zero))
                 job.store(signed, vectors, j, b.iadd(at, 1))
 
-            job.each(0, n, element, is_vectorisable=False)
+            job.emit_loop(0, n, element, is_vectorisable=False)
 
-        job.each(0, n, vector, is_vectorisable=False)
+        job.emit_loop(0, n, vector, is_vectorisable=False)
         return failure
 
-    return when_finite(job, decompose)
+    return call_if_finite(job, decompose)
 
 
 def eigvals(job: Job) -> Scalar:
     """Lower `eigvals`: a real matrix → its eigenvalues, complex."""
     n = job.operand(0).rows
     copy, nothing = job.work(n, n), job.work(1)
-    return when_finite(job, lambda: _geev(job, "N", copy, nothing)[0])
+    return call_if_finite(job, lambda: _geev(job, "N", copy, nothing)[0])
 
 
 def _geev(job: Job, vectors: str, copy: Matrix, found: Matrix) -> tuple[Scalar, Matrix]:
@@ -71,7 +71,7 @@ def _geev(job: Job, vectors: str, copy: Matrix, found: Matrix) -> tuple[Scalar, 
         job.store(job.load(real, j), w, at)
         job.store(job.load(imaginary, j), w, b.iadd(at, 1))
 
-    job.each(0, n, value, is_vectorisable=False)
+    job.emit_loop(0, n, value, is_vectorisable=False)
     return failure, imaginary
 
 
@@ -96,7 +96,7 @@ def _complex_geev(job: Job, vectors: str, found: Matrix) -> Scalar:
         arguments = ("N", vectors, n, copy, n, job.result(0), nothing, 1, found, lead, work, room, real)
         return job.call("geev", *arguments, is_complex=True)
 
-    return when_finite(job, decompose)
+    return call_if_finite(job, decompose)
 
 
 def triangular_sylvester(job: Job) -> Scalar:
@@ -149,7 +149,7 @@ def stable_subspace(job: Job) -> Scalar:
             is_inside = b.compare("lt", b.add(b.mul(x, x), b.mul(y, y)), one)
             job.store(b.cast(is_inside, "int32"), chosen, k)
 
-        job.each(0, n, choose, is_vectorisable=False)
+        job.emit_loop(0, n, choose, is_vectorisable=False)
         left, right, difference = (Matrix(scales.buffer, k, (1,), job.dtype) for k in (0, 1, 2))
         others = (left, right, difference, work, room, counts, 4)
         found = job.work(1, dtype="int32")
@@ -160,7 +160,7 @@ def stable_subspace(job: Job) -> Scalar:
         missing = b.select(is_there, b.constant(0, "int64"), b.constant(1, "int64"))
         return b.maximum(b.maximum(failure, moved), missing)
 
-    return when_finite(job, decompose)
+    return call_if_finite(job, decompose)
 
 
 def _has_inverse(job: Job, x: Matrix) -> Scalar:
@@ -190,7 +190,7 @@ def diagonal_solve(job: Job) -> Scalar:
         if len(x.extents) == 1:
             job.store(b.div(job.load(right, i), pivot), x, i)
         else:
-            job.each(0, x.columns, lambda j: job.store(b.div(job.load(right, i, j), pivot), x, i, j))
+            job.emit_loop(0, x.columns, lambda j: job.store(b.div(job.load(right, i, j), pivot), x, i, j))
         is_first = b.and_(b.compare("eq", carried[0], none), b.compare("eq", pivot, zero))
         return [b.select(is_first, b.cast(b.index(b.iadd(i, 1)), "int64"), carried[0])]
 
@@ -204,7 +204,7 @@ def tridiagonal_solve(job: Job) -> Scalar:
     below, middle, above = job.work(n), job.work(n), job.work(n)
     transposed_matrix = x if is_vector else job.work(x.columns, n)
     (job.copy if is_vector else job.copy_transposed)(job.operand(1), transposed_matrix)
-    job.each(0, n, lambda i: job.store(job.load(a, i, i), middle, i), is_vectorisable=False)
+    job.emit_loop(0, n, lambda i: job.store(job.load(a, i, i), middle, i), is_vectorisable=False)
     lower, upper = (above, below) if job.op.option("is_transposed") else (below, above)
 
     def beside(i: Scalar) -> None:
@@ -212,7 +212,7 @@ def tridiagonal_solve(job: Job) -> Scalar:
         job.store(job.load(a, after, i), lower, i)
         job.store(job.load(a, i, after), upper, i)
 
-    job.each(0, b.isub(n, 1), beside, is_vectorisable=False)
+    job.emit_loop(0, b.isub(n, 1), beside, is_vectorisable=False)
     failure = job.call("gtsv", n, x.columns, below, middle, above, transposed_matrix, n)
     if not is_vector:
         job.copy_transposed(transposed_matrix, x)

@@ -8,7 +8,7 @@ from typing import Final
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.lapack.job import Job, Matrix
-from aotensor.passes.lapack.spectral import has_elements, when_finite
+from aotensor.passes.lapack.spectral import call_if_finite, has_elements
 
 _BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
 
@@ -46,7 +46,7 @@ def _heevd(job: Job, vectors: str, a: Matrix) -> Scalar:
     def read(i: Scalar) -> tuple[Extent, Extent]:
         return b.imul(i, 2), b.imul(n, 2)
 
-    return when_finite(job, decompose, read)
+    return call_if_finite(job, decompose, read)
 
 
 def complex_svd(job: Job) -> Scalar:
@@ -89,7 +89,7 @@ def _gesdd(job: Job, vectors: str, u: Matrix, s: Matrix, vt: Matrix) -> Scalar:
         arguments = (vectors, rows, columns, copy, rows, s, u, leads[0], vt, leads[1], work, room, others, whole)
         return job.call("gesdd", *arguments, is_complex=True)
 
-    return when_finite(job, decompose)
+    return call_if_finite(job, decompose)
 
 
 def complex_qr(job: Job) -> Scalar:
@@ -106,7 +106,7 @@ def complex_qr(job: Job) -> Scalar:
         _identity(job, q)
         if is_pivoted:
             order = job.result(2)
-            job.each(0, columns, lambda j: job.store(b.cast(j, "int32"), order, j), is_vectorisable=False)
+            job.emit_loop(0, columns, lambda j: job.store(b.cast(j, "int32"), order, j), is_vectorisable=False)
         return [b.constant(0, "int64")]
 
     def factorise() -> Sequence[Scalar]:
@@ -116,11 +116,13 @@ def complex_qr(job: Job) -> Scalar:
         if is_pivoted:
             order, real = job.result(2), job.work(b.imul(columns, 2))
             zero, one = b.constant(0, "int32"), b.constant(1, "int32")
-            job.each(0, columns, lambda j: job.store(zero, order, j), is_vectorisable=False)
+            job.emit_loop(0, columns, lambda j: job.store(zero, order, j), is_vectorisable=False)
             failure = job.call(
                 "geqp3", rows, columns, transposed_matrix, rows, order, factors, work, room, real, is_complex=True
             )
-            job.each(0, columns, lambda j: job.store(b.sub(job.load(order, j), one), order, j), is_vectorisable=False)
+            job.emit_loop(
+                0, columns, lambda j: job.store(b.sub(job.load(order, j), one), order, j), is_vectorisable=False
+            )
         else:
             failure = job.call("geqrf", rows, columns, transposed_matrix, rows, factors, work, room, is_complex=True)
         _upper(job, transposed_matrix, r)
@@ -141,10 +143,10 @@ def _upper(job: Job, transposed_matrix: Matrix, r: Matrix) -> None:
 
     def column(j: Scalar) -> None:
         filled = b.imin(b.imul(b.iadd(j, 1), 2), r.columns)
-        job.each(0, filled, lambda i: job.store(job.load(transposed_matrix, j, i), r, j, i))
-        job.each(filled, r.columns, lambda i: job.store(zero, r, j, i))
+        job.emit_loop(0, filled, lambda i: job.store(job.load(transposed_matrix, j, i), r, j, i))
+        job.emit_loop(filled, r.columns, lambda i: job.store(zero, r, j, i))
 
-    job.each(0, r.rows, column)
+    job.emit_loop(0, r.rows, column)
 
 
 def _identity(job: Job, x: Matrix) -> None:

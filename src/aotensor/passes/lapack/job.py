@@ -169,7 +169,9 @@ class Job:
         extents = self.b.isub(rows[1], rows[0]), self.b.isub(columns[1], columns[0])
         return Matrix(x.buffer, self._offset(x, (rows[0], columns[0])), extents, x.dtype, x.lead)
 
-    def each(self, start: Extent, stop: Extent, body: Callable[[Scalar], object], is_vectorisable: bool = True) -> None:
+    def emit_loop(
+        self, start: Extent, stop: Extent, body: Callable[[Scalar], object], is_vectorisable: bool = True
+    ) -> None:
         """Emit a loop: for i = start … stop: body(i)."""
 
         def step(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
@@ -195,7 +197,7 @@ class Job:
 
         def tile(i: Scalar, j: Scalar) -> None:
             last = b.imin(b.iadd(i, _TILE), rows), b.imin(b.iadd(j, _TILE), columns)
-            self.each(i, last[0], lambda p: self.each(j, last[1], lambda q: move(p, q)))
+            self.emit_loop(i, last[0], lambda p: self.emit_loop(j, last[1], lambda q: move(p, q)))
 
         def move(p: Scalar, q: Scalar) -> None:
             self.store(self.load(source, p, q), target, q, p)

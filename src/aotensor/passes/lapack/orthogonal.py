@@ -15,7 +15,7 @@ _BLOCK = 64  # columns of workspace for LAPACK's blocked algorithms
 def qr(job: Job) -> Scalar:
     """Lower `qr`: A → Q with min(m, n) columns, and R."""
     q, r = job.result(0), job.result(1)
-    transposed_matrix, factors, failure = _factorised(job, job.operand(0).columns)
+    transposed_matrix, factors, failure = _factorise_copy(job, job.operand(0).columns)
     _upper(job, transposed_matrix, r)
     return job.b.maximum(failure, _orthogonal(job, transposed_matrix, factors, q))
 
@@ -29,7 +29,7 @@ def complete_qr(job: Job) -> Scalar:
         return [b.constant(0, "int64")]
 
     def factorise() -> Sequence[Scalar]:
-        transposed_matrix, factors, failure = _factorised(job, b.imax(a.rows, a.columns))
+        transposed_matrix, factors, failure = _factorise_copy(job, b.imax(a.rows, a.columns))
         _upper(job, transposed_matrix, r)
         return [b.maximum(failure, _orthogonal(job, transposed_matrix, factors, q))]
 
@@ -38,7 +38,7 @@ def complete_qr(job: Job) -> Scalar:
 
 def qr_r(job: Job) -> Scalar:
     """Lower `qr_r`: A → the factor R of A = Q·R."""
-    transposed_matrix, _, failure = _factorised(job, job.operand(0).columns)
+    transposed_matrix, _, failure = _factorise_copy(job, job.operand(0).columns)
     _upper(job, transposed_matrix, job.result())
     return failure
 
@@ -50,23 +50,25 @@ def pivoted_qr(job: Job) -> Scalar:
 
     def nothing() -> Sequence[Scalar]:
         identity(job, q)
-        job.each(0, a.columns, lambda j: job.store(b.cast(j, "int32"), order, j), is_vectorisable=False)
+        job.emit_loop(0, a.columns, lambda j: job.store(b.cast(j, "int32"), order, j), is_vectorisable=False)
         return [b.constant(0, "int64")]
 
     def factorise() -> Sequence[Scalar]:
         transposed_matrix, factors = job.work(b.imax(q.columns, a.columns), a.rows), job.work(b.imin(a.rows, a.columns))
         job.copy_transposed(a, transposed_matrix)
-        job.each(0, a.columns, lambda j: job.store(zero, order, j), is_vectorisable=False)
+        job.emit_loop(0, a.columns, lambda j: job.store(zero, order, j), is_vectorisable=False)
         room = b.imul(b.iadd(a.columns, 1), _BLOCK)
         failure = job.call("geqp3", a.rows, a.columns, transposed_matrix, a.rows, order, factors, job.work(room), room)
-        job.each(0, a.columns, lambda j: job.store(b.sub(job.load(order, j), one), order, j), is_vectorisable=False)
+        job.emit_loop(
+            0, a.columns, lambda j: job.store(b.sub(job.load(order, j), one), order, j), is_vectorisable=False
+        )
         _upper(job, transposed_matrix, r)
         return [b.maximum(failure, _orthogonal(job, transposed_matrix, factors, q))]
 
     return b.branch(has_elements(job, a), factorise, nothing)[0]
 
 
-def _factorised(job: Job, lines: Extent) -> tuple[Matrix, Matrix, Scalar]:
+def _factorise_copy(job: Job, lines: Extent) -> tuple[Matrix, Matrix, Scalar]:
     """Copy Aᵀ into a workspace of `lines` rows and call geqrf: (workspace, scales of the reflectors, failure)."""
     b, a = job.b, job.operand(0)
     transposed_matrix, factors = job.work(lines, a.rows), job.work(b.imin(a.rows, a.columns))
@@ -86,10 +88,10 @@ def _upper(job: Job, transposed_matrix: Matrix, r: Matrix) -> None:
 
     def row(i: Scalar) -> None:
         filled = b.imin(i, r.columns)
-        job.each(0, filled, lambda j: job.store(zero, r, i, j))
-        job.each(filled, r.columns, lambda j: job.store(job.load(transposed_matrix, j, i), r, i, j))
+        job.emit_loop(0, filled, lambda j: job.store(zero, r, i, j))
+        job.emit_loop(filled, r.columns, lambda j: job.store(job.load(transposed_matrix, j, i), r, i, j))
 
-    job.each(0, r.rows, row)
+    job.emit_loop(0, r.rows, row)
 
 
 def _orthogonal(job: Job, transposed_matrix: Matrix, factors: Matrix, q: Matrix) -> Scalar:

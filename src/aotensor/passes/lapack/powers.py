@@ -17,5 +17,5 @@ def square_repeatedly(job: Job) -> Scalar:
         job.call("gemm", "N", "N", n, n, n, 1.0, power, n, power, n, 0.0, square, n)
         job.copy(square, power)
 
-    job.each(0, b.cast(job.load(job.operand(1), 0), "index"), step, is_vectorisable=False)
+    job.emit_loop(0, b.cast(job.load(job.operand(1), 0), "index"), step, is_vectorisable=False)
     return b.constant(0, "int64")

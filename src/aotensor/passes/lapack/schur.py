@@ -11,7 +11,7 @@ from typing import Final
 
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.lapack.job import Job, Matrix
-from aotensor.passes.lapack.spectral import when_finite
+from aotensor.passes.lapack.spectral import call_if_finite
 
 _BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
 
@@ -22,12 +22,12 @@ _OF_PENCILS: Final[Mapping[str, str]] = {"lhp": "lt", "rhp": "gt", "iuc": "lt", 
 
 def schur(job: Job) -> Scalar:
     """Lower `schur`: A → T and Z with A = Z·T·Zᵀ, where T has 2 × 2 blocks for pairs of complex eigenvalues."""
-    return when_finite(job, lambda: _gees(job, _Values(job, is_complex=False)))
+    return call_if_finite(job, lambda: _gees(job, _Values(job, is_complex=False)))
 
 
 def complex_schur(job: Job) -> Scalar:
     """Lower `complex_schur`: A → T and Z with A = Z·T·Zᴴ, T triangular."""
-    return when_finite(job, lambda: _gees(job, _Values(job, is_complex=True)))
+    return call_if_finite(job, lambda: _gees(job, _Values(job, is_complex=True)))
 
 
 def sorted_schur(job: Job) -> Scalar:
@@ -35,7 +35,7 @@ def sorted_schur(job: Job) -> Scalar:
 
     Eigenvalues that `sort` selects come first; for them c is 1.
     """
-    return when_finite(job, lambda: _sorted_gees(job, _Values(job, is_complex=False)))
+    return call_if_finite(job, lambda: _sorted_gees(job, _Values(job, is_complex=False)))
 
 
 def complex_sorted_schur(job: Job) -> Scalar:
@@ -43,17 +43,17 @@ def complex_sorted_schur(job: Job) -> Scalar:
 
     Eigenvalues that `sort` selects come first; for them c is 1.
     """
-    return when_finite(job, lambda: _sorted_gees(job, _Values(job, is_complex=True)))
+    return call_if_finite(job, lambda: _sorted_gees(job, _Values(job, is_complex=True)))
 
 
 def qz(job: Job) -> Scalar:
     """Lower `qz`: A, B → S, T, α, β, Q, Z with A = Q·S·Zᵀ and B = Q·T·Zᵀ, sorted by `sort` unless that is ""."""
-    return when_finite(job, lambda: _gges(job, _Values(job, is_complex=False)), count=2)
+    return call_if_finite(job, lambda: _gges(job, _Values(job, is_complex=False)), count=2)
 
 
 def complex_qz(job: Job) -> Scalar:
     """Lower `complex_qz`: A, B → S, T, α, β, Q, Z with A = Q·S·Zᴴ and B = Q·T·Zᴴ, sorted by `sort` unless ""."""
-    return when_finite(job, lambda: _gges(job, _Values(job, is_complex=True)), count=2)
+    return call_if_finite(job, lambda: _gges(job, _Values(job, is_complex=True)), count=2)
 
 
 class _Values:
@@ -142,7 +142,7 @@ def _gges(job: Job, values: _Values) -> Scalar:
         def _is(x: Scalar, y: Scalar) -> Scalar:
             return b.compare("eq", x, y)
 
-        job.each(0, n, choose, is_vectorisable=False)
+        job.emit_loop(0, n, choose, is_vectorisable=False)
         left, right, difference, integers = job.work(1), job.work(1), job.work(2), job.work(1, dtype="int32")
         arguments = (chosen, *pencil, *values.arrays, beta, *vectors, found, left, right, difference, work, room)
         return [job.call("tgsen", 0, 1, 1, *arguments, integers, 1, is_complex=of_complex)]
@@ -155,7 +155,7 @@ def _gges(job: Job, values: _Values) -> Scalar:
         for part, value in enumerate(values.load(k)):
             job.store(value, alpha, b.iadd(b.imul(k, 2), part))
 
-    job.each(0, n, numerator, is_vectorisable=False)
+    job.emit_loop(0, n, numerator, is_vectorisable=False)
     return failure
 
 

@@ -34,10 +34,10 @@ def eigh(job: Job) -> Scalar:
     def decompose() -> Scalar:
         job.copy(job.operand(0), vectors)
         failure = _syevd(job, "V", vectors, room, b.iadd(3, b.imul(n, 5)))
-        job.each(0, n, lambda i: _fix_sign(job, Line(vectors, i), []), is_vectorisable=False)
+        job.emit_loop(0, n, lambda i: _fix_sign(job, Line(vectors, i), []), is_vectorisable=False)
         return failure
 
-    return when_finite(job, decompose, _triangle(job))
+    return call_if_finite(job, decompose, _triangle(job))
 
 
 def eigvalsh(job: Job) -> Scalar:
@@ -49,7 +49,7 @@ def eigvalsh(job: Job) -> Scalar:
         job.copy(a, copy)
         return _syevd(job, "N", copy, b.iadd(1, b.imul(a.rows, 2 + _BLOCK)), 1)
 
-    return when_finite(job, decompose, _triangle(job))
+    return call_if_finite(job, decompose, _triangle(job))
 
 
 def _syevd(job: Job, vectors: str, a: Matrix, room: Extent, integers: Extent) -> Scalar:
@@ -65,7 +65,7 @@ def _triangle(job: Job) -> Callable[[Scalar], tuple[Extent, Extent]]:
     return (lambda i: (0, b.iadd(i, 1))) if job.op.option("is_lower") else (lambda i: (i, n))
 
 
-def when_finite(
+def call_if_finite(
     job: Job,
     decompose: Callable[[], Scalar],
     read: Callable[[Scalar], tuple[Extent, Extent]] | None = None,
@@ -139,7 +139,7 @@ def _gesdd(job: Job, vectors: str, u: Matrix, s: Matrix, vt: Matrix) -> Scalar:
             _fix_signs(job, u, vt, k)
         return failure
 
-    return when_finite(job, decompose)
+    return call_if_finite(job, decompose)
 
 
 # --- signs, as in ops.linalg.signs -----------------------------------------------------------------------------------
@@ -164,9 +164,9 @@ class Line:
 
 def _fix_signs(job: Job, u: Matrix, vt: Matrix, k: Extent) -> None:
     """Fix the signs of columns of u with the rows of vt, and the signs of remaining rows or columns alone."""
-    job.each(0, k, lambda j: _fix_sign(job, Line(u, j, True), [Line(vt, j)]), is_vectorisable=False)
-    job.each(k, u.columns, lambda j: _fix_sign(job, Line(u, j, True), []), is_vectorisable=False)
-    job.each(k, vt.rows, lambda j: _fix_sign(job, Line(vt, j), []), is_vectorisable=False)
+    job.emit_loop(0, k, lambda j: _fix_sign(job, Line(u, j, True), [Line(vt, j)]), is_vectorisable=False)
+    job.emit_loop(k, u.columns, lambda j: _fix_sign(job, Line(u, j, True), []), is_vectorisable=False)
+    job.emit_loop(k, vt.rows, lambda j: _fix_sign(job, Line(vt, j), []), is_vectorisable=False)
 
 
 def _fix_sign(job: Job, line: Line, partners: Sequence[Line]) -> None:
@@ -204,7 +204,7 @@ def _negate(job: Job, line: Line) -> None:
         indices = line.indices(position)
         job.store(job.b.neg(job.load(line.matrix, *indices)), line.matrix, *indices)
 
-    job.each(0, line.length, element)
+    job.emit_loop(0, line.length, element)
 
 
 # --- what is empty ---------------------------------------------------------------------------------------------------

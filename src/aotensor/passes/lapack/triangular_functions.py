@@ -78,12 +78,12 @@ def triangular_log(job: Job) -> Scalar:
         im = b.mul(b.math("exp", x), b.math("sin", y))
         _store(job, Pair(b.sub(b.mul(grown, cosine), versine), im), root, j, j)
 
-    job.each(0, n, less_one, is_vectorisable=False)
+    job.emit_loop(0, n, less_one, is_vectorisable=False)
     job.fill(result, 0.0)
     nodes, weights = np.polynomial.legendre.leggauss(_DEGREE)
     for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
         _add_fraction(job, root, other, result, float(node), b.mul(b.constant(float(weight), job.dtype), scale))
-    job.each(0, n, lambda j: _store(job, _log(b, _load(job, t, j, j)), result, j, j), is_vectorisable=False)
+    job.emit_loop(0, n, lambda j: _store(job, _log(b, _load(job, t, j, j)), result, j, j), is_vectorisable=False)
     zero = b.constant(0.0, job.dtype)
 
     def is_zero(k: Scalar) -> Scalar:
@@ -100,7 +100,7 @@ def _root(job: Job, t: Matrix, r: Matrix) -> None:
 
     def column(j: Scalar) -> None:
         _store(job, _sqrt(b, _load(job, t, j, j)), r, j, j)
-        job.each(b.iadd(j, 1), r.rows, lambda i: _store(job, Pair(zero, zero), r, i, j))
+        job.emit_loop(b.iadd(j, 1), r.rows, lambda i: _store(job, Pair(zero, zero), r, i, j))
 
         def element(step: Scalar) -> None:
             i = b.isub(b.isub(j, 1), step)
@@ -117,9 +117,9 @@ def _root(job: Job, t: Matrix, r: Matrix) -> None:
             is_zero = b.and_(b.compare("eq", re, zero), b.compare("eq", im, zero))
             _store(job, Pair(b.select(is_zero, zero, quotient.re), b.select(is_zero, zero, quotient.im)), r, i, j)
 
-        job.each(0, j, element, is_vectorisable=False)
+        job.emit_loop(0, j, element, is_vectorisable=False)
 
-    job.each(0, r.rows, column, is_vectorisable=False)
+    job.emit_loop(0, r.rows, column, is_vectorisable=False)
 
 
 def _add_fraction(job: Job, x: Matrix, y: Matrix, total: Matrix, node: float, weight: Scalar) -> None:
@@ -148,9 +148,9 @@ def _add_fraction(job: Job, x: Matrix, y: Matrix, total: Matrix, node: float, we
                 total, i, j,
             )  # fmt: skip
 
-        job.each(0, b.iadd(j, 1), element, is_vectorisable=False)
+        job.emit_loop(0, b.iadd(j, 1), element, is_vectorisable=False)
 
-    job.each(0, x.rows, column, is_vectorisable=False)
+    job.emit_loop(0, x.rows, column, is_vectorisable=False)
 
 
 def _distance(job: Job, x: Matrix) -> Scalar:

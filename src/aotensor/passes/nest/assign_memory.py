@@ -67,7 +67,7 @@ class _Assignment:
         for op in self.function.body.block.ops:
             self._operation(op, returned)
         for x, number in returned.items():
-            self._lie_in_output(x, number)
+            self._assign_to_output(x, number)
         self._write_down()
 
     def _statement(self, op: DoOp, returned: Iterable[SSAValue]) -> None:
@@ -112,7 +112,7 @@ class _Assignment:
         self.over[y] = x
         self.taken.add(x)
 
-    def _lie_in_output(self, x: SSAValue, number: int) -> None:
+    def _assign_to_output(self, x: SSAValue, number: int) -> None:
         """Assign output `number` to the value that holds a returned value, through reshapes."""
         root = self._root(x)
         while isinstance(root.owner, ReshapeOp):

@@ -113,7 +113,7 @@ class _Blocking:
         for phase in self.phases:
             phase.block.add_ops(phase.ops)
         for register in registers:
-            self._settle(register, b)
+            self._move_declaration(register, b)
         for phase in self.phases:
             self._use_own_counter(phase)
             b.insert(ForOp(end, phase.block, lower=self.start))
@@ -137,7 +137,7 @@ class _Blocking:
         rows = b.insert(arith.MinSIOp(rows, number(largest))).result
         return b.insert(arith.MaxSIOp(rows, number(smallest))).result
 
-    def _settle(self, register: ValueOp, b: Builder) -> None:
+    def _move_declaration(self, register: ValueOp, b: Builder) -> None:
         """Move a register's declaration to the phase that writes it; later phases read it from a buffer."""
         x = register.result
         users = [self._top(use.operation) for use in x.uses]

@@ -148,7 +148,7 @@ class ExtentValues:
         self._top = Builder(InsertPoint.before(first))
         self._known: dict[ExtentKey, SSAValue] = {}
 
-    def of(self, key: ExtentKey) -> SSAValue:
+    def value_of(self, key: ExtentKey) -> SSAValue:
         """Return the index value of an extent; create it if needed."""
         key = self.extents.key(key)
         if isinstance(key, SSAValue):
@@ -158,7 +158,7 @@ class ExtentValues:
                 op: Operation = arith.ConstantOp(IntegerAttr(key, IndexType()))
             else:
                 number, axis = key
-                op = tensor.DimOp(self.block.args[number], self.of(axis))
+                op = tensor.DimOp(self.block.args[number], self.value_of(axis))
             self._known[key] = self._top.insert(op).results[0]
         return self._known[key]
 

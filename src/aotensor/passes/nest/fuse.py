@@ -30,7 +30,7 @@ from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import (
-    Way,
+    Derivation,
     axis_of,
     gathers,
     gives_positions,
@@ -38,7 +38,7 @@ from aotensor.ir.nest.tree import (
     range_of,
     scatters_along,
 )
-from aotensor.passes.nest.fusion.order import Item, is_scalar, items_of, operands_first, sunk_to_readers
+from aotensor.passes.nest.fusion.order import Item, is_scalar, items_of, operands_first, sink_to_readers
 from aotensor.passes.nest.work import arithmetic_along
 from aotensor.passes.registry import Option, ir_pass
 from aotensor.passes.remarks import applied, are_enabled, missed
@@ -54,7 +54,7 @@ _MOST_STREAMS: Final = 32
 prefetches bring nothing, and LLVM's time grows with the square of them: 300 vectors, each with its gradient, took 12
 s in one loop."""
 
-Axis: TypeAlias = "tuple[int, Way]"
+Axis: TypeAlias = "tuple[int, Derivation]"
 _ALLOWS: Final = {
     "that loop has the largest number of statements": "raise it: --passes ...,fuse{max-statements=64},...",
     "their loops have no common outer extent": "give both an outer axis under one named dim",
@@ -127,7 +127,7 @@ def _fuse_block(block: Block, most: int | None, reorders: bool) -> None:
     is_top_level = isinstance(block.parent_op(), func.FuncOp)
     items = items_of(block)
     prologue, slots = _Arrangement(is_top_level, most).run(
-        operands_first(sunk_to_readers(items)) if reorders else items
+        operands_first(sink_to_readers(items)) if reorders else items
     )
     terminator = block.last_op if is_top_level else None
     for op in list(block.ops):
@@ -215,11 +215,11 @@ class _Arrangement:
                     applied(message, item.statement, first, size=shared)
                 return self._add(item, loop, where)
         if candidates and are_enabled():
-            self._report_apart(item, max(candidates), earliest)
+            self._report_not_fused(item, max(candidates), earliest)
         self.slots.append(_Slot([]))
         return self._add(item, item.loops[0], len(self.slots) - 1)
 
-    def _report_apart(self, item: Item, where: int, earliest: int) -> None:
+    def _report_not_fused(self, item: Item, where: int, earliest: int) -> None:
         """Write the remark that says why a nest does not join the last loop that it shares operands with."""
         slot, statement = self.slots[where], item.statement
         if not slot.members or statement is None:
@@ -260,7 +260,7 @@ class _Arrangement:
             if _needs_vectors(statement, loop, slot):
                 continue
             if flows:
-                if all(_meet_within(x, slot, statement.reads, loop) for x in flows):
+                if all(_access_same_elements(x, slot, statement.reads, loop) for x in flows):
                     return loop
             elif (
                 (item.is_deferred and slot.streams < _MOST_STREAMS)
@@ -294,7 +294,7 @@ def _is_known(loop: LoopOp) -> bool:
     return isinstance(loop, ForOp) and isinstance(loop.upper.owner, arith.ConstantOp)
 
 
-def _meet_within(
+def _access_same_elements(
     x: SSAValue, slot: _Slot, accesses: Iterable[tuple[SSAValue, Sequence[Subscript]]], loop: LoopOp
 ) -> bool:
     """True if iteration t of the loop accesses exactly the elements of `x` that iteration t of the slot completes."""
@@ -304,7 +304,7 @@ def _meet_within(
 
 def _writes_other_parts(item: Item, statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
     """True if a member of the slot writes other parts of the rows that the statement writes."""
-    return item.is_part and all(_meet_within(x, slot, statement.writes, loop) for x in item.makes)
+    return item.is_part and all(_access_same_elements(x, slot, statement.writes, loop) for x in item.makes)
 
 
 def _shares_operand(statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:

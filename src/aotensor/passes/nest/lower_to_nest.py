@@ -61,7 +61,7 @@ class _Lowering:
         self.block = function.body.block
         self.extents = Extents(function)
         self.pinned = _pin_rounding(function, self.extents)
-        self.index = ExtentValues(function, self.extents).of
+        self.index = ExtentValues(function, self.extents).value_of
 
     def run(self) -> None:
         parts = assemblies(self.block.ops, self.extents)
@@ -107,7 +107,9 @@ class _Lowering:
         maps = [m.data for m in op.indexing_maps]
         operands, count = [*op.inputs, *op.outputs], len(op.inputs)
         rank = maps[0].num_dims
-        loops: list[LoopMaker] = [self._over(_extent(self.extents, operands, maps, count, d)) for d in range(rank)]
+        loops: list[LoopMaker] = [
+            self._loop_maker(_extent(self.extents, operands, maps, count, d)) for d in range(rank)
+        ]
 
         def accesses(counters: Sequence[SSAValue]) -> list[Sequence[Subscript]]:
             return [[_subscript(e, counters) for e in m.results] for m in maps]
@@ -120,19 +122,19 @@ class _Lowering:
         is_sum = isinstance(op, SegmentSumOp)
         start, slices = (op.init, op.result) if isinstance(op, SegmentSumOp) else (op.into, op.source)
         behind = self.extents.shape(op.result)[1:]
-        loops: list[LoopMaker] = [self._over(self.extents.shape(slices)[0])]
+        loops: list[LoopMaker] = [self._loop_maker(self.extents.shape(slices)[0])]
         loops.append(lambda counters, body: EntriesOp(counters[0], op.indptr, body))
-        loops += [self._over(n) for n in behind]
+        loops += [self._loop_maker(n) for n in behind]
 
         def accesses(counters: Sequence[SSAValue]) -> list[Sequence[Subscript]]:
             by_slice, by_entry = [counters[0], *counters[2:]], [counters[1], *counters[2:]]
             return [by_entry, by_slice] if is_sum else [by_slice, by_entry]
 
-        body = _adding(op, 1) if isinstance(op, SegmentSumOp) else _passing(op)
+        body = _adding(op, 1) if isinstance(op, SegmentSumOp) else _identity_body(op)
         self._nest(op, [op.source], [self.value(op.result, _start(start), op)], loops, accesses, body)
 
     def _scattered(self, op: SumAtOp) -> None:
-        loops: list[LoopMaker] = [self._over(n) for n in self.extents.shape(op.source)]
+        loops: list[LoopMaker] = [self._loop_maker(n) for n in self.extents.shape(op.source)]
 
         def accesses(counters: Sequence[SSAValue]) -> list[Sequence[Subscript]]:
             return [counters, counters[:1], [0, *counters[1:]]]
@@ -144,12 +146,12 @@ class _Lowering:
         """Lower the insertion of a slice to a copy; all parts of an assembled tensor are written to one value."""
         is_first = isinstance(op.dest.owner, tensor.EmptyOp)
         whole = self.value(op.result, None, op) if is_first else op.dest
-        loops = [self._over(n) for other, n in enumerate(self.extents.shape(op.source)) if other != axis]
+        loops = [self._loop_maker(n) for other, n in enumerate(self.extents.shape(op.source)) if other != axis]
 
         def accesses(counters: Sequence[SSAValue]) -> list[Sequence[Subscript]]:
             return [[*counters[:axis], n, *counters[axis:]] for n in (0, position_of(op, axis))]
 
-        self._nest(op, [op.source], [whole], loops, accesses, _passing(op))
+        self._nest(op, [op.source], [whole], loops, accesses, _identity_body(op))
 
     def _nest(
         self,
@@ -183,7 +185,7 @@ class _Lowering:
                 self.block.insert_op_before(loop, op)
         Rewriter.replace_op(op, [], results)
 
-    def _over(self, key: ExtentKey) -> LoopMaker:
+    def _loop_maker(self, key: ExtentKey) -> LoopMaker:
         extent = self.index(key)
         return lambda _, body: ForOp(extent, body)
 
@@ -300,7 +302,7 @@ def _adding(op: SegmentSumOp | SumAtOp, inputs: int) -> Block:
     return block
 
 
-def _passing(op: ExpandSlicesOp | tensor.InsertSliceOp) -> Block:
+def _identity_body(op: ExpandSlicesOp | tensor.InsertSliceOp) -> Block:
     """A statement body that returns its first input."""
     assert isinstance(op.source.type, TensorType)
     block = Block(arg_types=[op.source.type.element_type] * 2)

@@ -48,7 +48,7 @@ def is_parallel(loop: LoopOp) -> bool:
     if any(isinstance(op, LoopOp) for op in loop.body.block.ops):
         return False
     return all(
-        op.scatter is None and (is_register(x) or _are_apart(subscripts, loop))
+        op.scatter is None and (is_register(x) or _is_injective(subscripts, loop))
         for op in loop.body.block.ops if isinstance(op, DoOp) for x, subscripts in op.writes
     )  # fmt: skip
 
@@ -61,6 +61,6 @@ def _innermost_writer(loop: LoopOp) -> DoOp | None:
     return next((op for op in statements if any(not is_register(x) for x in op.outputs)), None)
 
 
-def _are_apart(subscripts: Sequence[Subscript], loop: LoopOp) -> bool:
+def _is_injective(subscripts: Sequence[Subscript], loop: LoopOp) -> bool:
     """Does an access touch a different element in each iteration?"""
     return axis_of(subscripts, loop) is not None or any(stride_along(x, loop.counter) for x in subscripts)

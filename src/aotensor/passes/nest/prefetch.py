@@ -62,9 +62,9 @@ def _is_second(loop: EntriesOp) -> bool:
     around = loop.parent_op()
     assert isinstance(around, ForOp)
     block = around.parent_op()
-    slices = [(op, loop.slice) for op in _in_front(loop)]
+    slices = [(op, loop.slice) for op in _operations_before(loop)]
     if around.step is None and isinstance(block, ForOp) and block.step is not None and not block.schedule.cores:
-        rows = (op for op in _in_front(around) if isinstance(op, ForOp) and _bounds(op) == _bounds(around))
+        rows = (op for op in _operations_before(around) if isinstance(op, ForOp) and _bounds(op) == _bounds(around))
         slices += [(op, row.counter) for row in rows for op in row.body.block.ops]
     return any(isinstance(op, EntriesOp) and op.slice is slice and op.indptr is loop.indptr for op, slice in slices)
 
@@ -73,7 +73,7 @@ def _bounds(loop: ForOp) -> tuple[SSAValue | None, ...]:
     return loop.lower, loop.upper, loop.step
 
 
-def _in_front(op: Operation) -> Iterator[Operation]:
+def _operations_before(op: Operation) -> Iterator[Operation]:
     """Iterate over the operations before `op` in its block, the nearest first."""
     before = op.prev_op
     while before is not None:

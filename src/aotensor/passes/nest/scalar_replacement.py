@@ -88,7 +88,7 @@ class _Placement:
             self._access([op for op in others if isinstance(op, DoOp)], memory, kept)
         self._report(register is not None, memory is not None, others)
         self.value.result.replace_all_uses_with(register if memory is None else memory)  # type: ignore[arg-type]
-        self._home.erase_op(self.value)
+        self._declaration_block.erase_op(self.value)
 
     def _report(self, is_register: bool, is_memory: bool, others: Sequence[Operation]) -> None:
         x = self.value.result
@@ -111,7 +111,7 @@ class _Placement:
             missed("no scalar replacement of {}: " + reason, self.value, reader, size=[x], hint=hint)
 
     @property
-    def _home(self) -> Block:
+    def _declaration_block(self) -> Block:
         block = self.value.parent
         assert block is not None
         return block
@@ -174,7 +174,7 @@ class _Placement:
     def _insert(self, op: Operation, depth: int) -> None:
         """Insert an operation inside `depth` loops, before the loop or statement there that contains the writer."""
         if depth == 0:
-            self._home.insert_op_before(op, self.value)
+            self._declaration_block.insert_op_before(op, self.value)
         else:
             self.path[depth - 1].body.block.insert_op_before(op, self._holder(depth))
 
@@ -230,7 +230,7 @@ class _Placement:
             return self.value.sizes[list(shape[:axis]).count(DYNAMIC_INDEX)]
         constant = arith.ConstantOp(IntegerAttr(shape[axis], IndexType()))
         constant.location = self.value.location
-        self._home.insert_op_before(constant, self.value)
+        self._declaration_block.insert_op_before(constant, self.value)
         return constant.result
 
     def _begin_with_numbers(self) -> None:

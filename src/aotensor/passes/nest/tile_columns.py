@@ -84,7 +84,7 @@ def _columns(loop: EntriesOp) -> ForOp | None:
     kinds = {x.type for op in statements for x in op.body.block.args[len(op.inputs) :]}
     if len(kinds) != 1 or not isinstance(next(iter(kinds)), Float32Type | Float64Type):
         return None
-    return columns if all(_goes_by_vectors(op, columns) for op in statements) else None
+    return columns if all(_is_vectorizable(op, columns) for op in statements) else None
 
 
 def _is_sum(x: SSAValue, loop: EntriesOp | ForOp) -> bool:
@@ -92,7 +92,7 @@ def _is_sum(x: SSAValue, loop: EntriesOp | ForOp) -> bool:
     return isinstance(x.owner, ValueOp) and is_register(x) and not loop.is_ancestor(x.owner)
 
 
-def _goes_by_vectors(statement: DoOp, columns: ForOp) -> bool:
+def _is_vectorizable(statement: DoOp, columns: ForOp) -> bool:
     """True if all operands of a statement are contiguous along the columns, and its body is arithmetic."""
     if len(statement.outputs) != 1:
         return False
@@ -128,7 +128,7 @@ class _Tiling:
         kind = self.statements[0].body.block.args[-1].type
         assert isinstance(kind, Float32Type | Float64Type)
         self.kind, self.lanes = kind, target.lanes(kind.bitwidth)
-        self.sums = [op for op in self.statements if self._adds_up(op)]
+        self.sums = [op for op in self.statements if self._is_sum(op)]
         self.fills = {op: self._fill_of(op) for op in self.sums}
         self.b = builder_before(loop)
         self.numbers: dict[int, SSAValue] = {}
@@ -172,7 +172,7 @@ class _Tiling:
             self._blocks(start, behind, 2, is_masked=True)
             start = behind
         if left is None or left == 1:
-            alone = self._alone(self.b.insert(arith.SubiOp(extent, start)).result)
+            alone = self._single_column(self.b.insert(arith.SubiOp(extent, start)).result)
             last = self.b.insert(arith.AddiOp(start, alone)).result
             block = Block(arg_types=[IndexType()])
             self._column(builder_at_end(block, self.loop.location), block.args[0])
@@ -185,7 +185,7 @@ class _Tiling:
         for loop in (self.loop, *dict.fromkeys(self.fills.values())):
             parent.erase_op(loop)
 
-    def _alone(self, left: SSAValue) -> SSAValue:
+    def _single_column(self, left: SSAValue) -> SSAValue:
         """1 if exactly one column is left, else 0: max(min(left, 1), 0)·max(2 − left, 0).
 
         `left` may be −7 after a masked block."""
@@ -203,7 +203,7 @@ class _Tiling:
         self._block(builder_at_end(block, self.loop.location), block.args[0], count, is_masked)
         self.b.insert(ForOp(end, block, lower=start, step=self._number(count * self.lanes)))
 
-    def _adds_up(self, statement: DoOp) -> bool:
+    def _is_sum(self, statement: DoOp) -> bool:
         ((x, subscripts),) = statement.writes
         goes_on = all(stride_along(i, self.loop.counter) == 0 for i in subscripts)
         return statement.scatter is None and not is_register(x) and goes_on

@@ -97,11 +97,11 @@ def lanes_of(loop: ForOp) -> Float32Type | Float64Type | None:
     if len(kinds) != 1:
         return None
     (kind,) = kinds
-    fits = isinstance(kind, Float32Type | Float64Type) and all(_goes_by_vectors(op, loop) for op in statements)
+    fits = isinstance(kind, Float32Type | Float64Type) and all(_is_vectorizable(op, loop) for op in statements)
     return kind if fits else None  # type: ignore[return-value]
 
 
-def _goes_by_vectors(statement: DoOp, loop: ForOp) -> bool:
+def _is_vectorizable(statement: DoOp, loop: ForOp) -> bool:
     """Are all operands of a statement contiguous along the loop or invariant, and is its body vectorizable?"""
     if statement.scatter is not None:
         return False

@@ -56,7 +56,7 @@ def vectorize_rows(module: ModuleOp, target: Target) -> None:
         for loop in [op for op in walk(function) if isinstance(op, ForOp)]:
             entries = _sums(loop, rows) if loop.step is None else None
             if entries is not None:
-                applied("vectorized the sums of {} across rows (width: {})" + _how(target), loop, rows)
+                applied("vectorized the sums of {} across rows (width: {})" + _algorithm_text(target), loop, rows)
                 loop.reschedule(rows=rows)
                 entries.reschedule(terms=_most_terms(target))
             elif any(isinstance(op, EntriesOp) for op in loop.body.block.ops):
@@ -64,7 +64,7 @@ def vectorize_rows(module: ModuleOp, target: Target) -> None:
                 missed("{} not vectorized across rows: it is not a sum of products in float64", loop, hint=hint)
 
 
-def _how(target: Target) -> str:
+def _algorithm_text(target: Target) -> str:
     return "; short rows use a scalar loop or stored terms" if target.has_slow_gathers else ""
 
 
@@ -170,7 +170,7 @@ class _Terms:
         return isinstance(held.type, Float64Type) and adds(s) and is_inside
 
     def _is_known(self, op: Operation) -> bool:
-        found = [self._of(x) for x in op.operands]
+        found = [self._varies(x) for x in op.operands]
         by_entry = any(found)
         match op:
             case tensor.ExtractOp():
@@ -182,6 +182,6 @@ class _Terms:
         self.by_entry[op.results[0]] = by_entry
         return is_fit and (op.results[0].type == f64 or not isinstance(op, _BILINEAR))
 
-    def _of(self, x: SSAValue) -> bool:
+    def _varies(self, x: SSAValue) -> bool:
         """Does x vary by entry? The loop's counter itself does."""
         return x is self.entries.counter or self.by_entry.get(x, False)

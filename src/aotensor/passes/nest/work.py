@@ -21,7 +21,7 @@ from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
 from aotensor.ir.nest.tree import axis_of, is_register, known_extent, statements
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.passes.scalar_math.table import is_apart
+from aotensor.passes.scalar_math.table import is_called
 
 UNIT: Final = 5e-11
 """Seconds per unit of work."""
@@ -185,7 +185,7 @@ def work_of(op: Operation) -> int:
         case PrefetchOp() | ValueOp() | arith.ConstantOp():
             return 0
         case func.CallOp():
-            return _LONG if is_apart(op.callee.root_reference.data) else _ELEMENTARY
+            return _LONG if is_called(op.callee.root_reference.data) else _ELEMENTARY
         case _ if isinstance(op, _ROOTS):
             return _SLOW
         case _ if op.regions or (op.name.startswith("math.") and not isinstance(op, CHEAP)):

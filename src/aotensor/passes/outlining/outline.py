@@ -63,7 +63,7 @@ def outline(module: ModuleOp, target: Target) -> None:
             outlining = Outlining([loop], f"{stem}.loops{number}")
             if len(loop.results) > 1:
                 missed("{} not outlined: it has more than one scalar result", loop)
-            elif not outlining.is_apart:
+            elif not outlining.has_no_alias:
                 missed("{} not outlined: its buffers may alias", loop)
             else:
                 applied("outlined {}: the function has {} loops", loop, len(loops))
@@ -114,7 +114,7 @@ class Outlining:
         self.outside = [x for x in used if x not in made and x not in given]
 
     @property
-    def is_apart(self) -> bool:
+    def has_no_alias(self) -> bool:
         """Are all buffers from outside of the function known not to alias?"""
         return all(_is_whole(_root(x)) for x in self.outside if isinstance(x.type, MemRefType))
 
@@ -136,7 +136,7 @@ class Outlining:
         kind = FunctionType.from_lists([x.type for x in self.arguments], [x.type for x in results])
         made = func.FuncOp(self.symbol, kind, Region(self.block), visibility="private")
         made.attributes[OUTLINED] = UnitAttr()
-        if self.is_apart:
+        if self.has_no_alias:
             made.attributes[NO_ALIAS] = UnitAttr()
         made.location = self.location
         return made

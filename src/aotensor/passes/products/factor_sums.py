@@ -95,7 +95,7 @@ class _Maker:
                 if number != DYNAMIC_INDEX:
                     self.numbers[axis] = number
                 elif axis not in self.sizes:
-                    self.sizes[axis] = values.of(key)
+                    self.sizes[axis] = values.value_of(key)
 
     def sum(self, factors: Sequence[Factor], result: tuple[int, ...]) -> SSAValue:
         """Build the sum of the product of some factors over all indices that the result lacks."""

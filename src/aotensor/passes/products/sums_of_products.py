@@ -119,7 +119,11 @@ def _term(op: linalg.GenericOp) -> Term | None:
     *arguments, held = op.body.block.args
     value, added = end.operands[0], None
     if _reduced(op, range(len(op.iterator_types))):
-        if not isinstance(value.owner, arith.AddfOp) or not _starts_at_zero(op) or not _adds_to(value.owner, held):
+        if (
+            not isinstance(value.owner, arith.AddfOp)
+            or not _starts_at_zero(op)
+            or not _is_only_added_to(value.owner, held)
+        ):
             return None
         added = value.owner
         ops.remove(added)
@@ -146,7 +150,7 @@ def _term(op: linalg.GenericOp) -> Term | None:
     return Term(tuple(factors), tuple(scales), added) if factors else None
 
 
-def _adds_to(op: arith.AddfOp, held: SSAValue) -> bool:
+def _is_only_added_to(op: arith.AddfOp, held: SSAValue) -> bool:
     """Is the accumulator used only by this addition, which may be reassociated?"""
     return held in op.operands and held.uses.get_length() == 1 and FastMathFlag.REASSOC in op.fastmath.data
 

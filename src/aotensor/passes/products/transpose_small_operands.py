@@ -153,7 +153,9 @@ def _copy(function: func.FuncOp, b: LocatedBuilder, x: SSAValue, order: Sequence
     """Build a copy of x with permuted axes."""
     extents, kind = Extents(function), _permuted(x, order)
     values, shape = ExtentValues(function, extents), extents.shape(x)
-    sizes = [values.of(shape[axis]) for axis, n in zip(order, kind.get_shape(), strict=True) if n == DYNAMIC_INDEX]
+    sizes = [
+        values.value_of(shape[axis]) for axis, n in zip(order, kind.get_shape(), strict=True) if n == DYNAMIC_INDEX
+    ]
     out = b.insert(tensor.EmptyOp(sizes, kind)).tensor
     body = Block(arg_types=[kind.element_type] * 2)
     body.add_op(linalg.YieldOp(body.args[0]))

@@ -18,7 +18,7 @@ from aotensor.ir.location import Locations, is_located
 from aotensor.ir.upstream import walk
 from aotensor.ops.scan.op import Scan
 from aotensor.passes.formulas import slice_of
-from aotensor.passes.remark_texts import worded
+from aotensor.passes.remark_texts import render_remarks
 
 if TYPE_CHECKING:
     from aotensor.graph.variable import Variable
@@ -48,7 +48,7 @@ def refuse_heap(
                 (use.operation.location for use in op.memref.uses if is_located(use.operation)), op.location
             )  # fmt: skip
             note = Note("plan-memory", "missed", function, "{}", (location,))
-            (remark,) = worded([note], sites, names)
+            (remark,) = render_remarks([note], sites, names)
             where = f" at {remark.file}:{remark.line}" if remark.line else ""
             node = sites.node(location)
             if node is not None and _has_steps(node):
@@ -193,11 +193,11 @@ def _expression(op: Operation, operands: Sequence[_Size | None]) -> _Size | None
         case arith.CmpiOp(), [x, y] if x is not None:
             return f"{x} {_COMPARISONS[op.predicate.value.data]} {y}"
         case _, [x, y] if op.name in _OPERATORS and x is not None and y is not None:
-            return _folded(*_OPERATORS[op.name], x, y)
+            return _fold_symbol(*_OPERATORS[op.name], x, y)
     return None
 
 
-def _folded(symbol: str, compute: Callable[[int, int], int], x: _Size, y: _Size) -> _Size:
+def _fold_symbol(symbol: str, compute: Callable[[int, int], int], x: _Size, y: _Size) -> _Size:
     if isinstance(x, int) and isinstance(y, int):
         return compute(x, y)
     if symbol.isalpha():

@@ -126,7 +126,7 @@ class _Reader:
             node = self._node(x.name_hint or f"input {number}", "input", ())
             if isinstance(x.type, TensorType):
                 self.shapes[x] = _shape(x.type, dims[number] if number < len(dims) else [])
-            self._give(node, [x])
+            self._record_results(node, [x])
             self._locate(node, x.location)
         self._block(op.body.block.ops, ())
         results = [*_texts(op.attributes.get("results"))]
@@ -142,7 +142,7 @@ class _Reader:
         self.nodes.append(node)
         return node
 
-    def _give(self, node: FlowNode, values: Iterable[SSAValue]) -> None:
+    def _record_results(self, node: FlowNode, values: Iterable[SSAValue]) -> None:
         """Values are results of a node."""
         for x in values:
             self.made[x] = (node.id, len(node.results))
@@ -174,16 +174,16 @@ class _Reader:
         node.op, node.position, node.value = op.name, self.positions[op], self.writer.at(op.location, self.names)
         node.operands = list(dict.fromkeys(self.made[x] for x in op.operands if x in self.made))
         node.attributes = {
-            key: _clipped(str(x)) for key, x in {**op.properties, **op.attributes}.items() if key not in _LEFT_OUT
+            key: _clip(str(x)) for key, x in {**op.properties, **op.attributes}.items() if key not in _LEFT_OUT
         }
         self._locate(node, op.location)
         for x in op.results:
             if isinstance(x.type, TensorType):
                 self.shapes[x] = self._shape_of(op, x.type)
-        self._give(node, op.results)
+        self._record_results(node, op.results)
         node.works = not is_constant and not is_size and not isinstance(op, ValueOp | tensor.EmptyOp | tensor.SplatOp)
         if isinstance(op, DoOp):
-            self._give(node, op.outputs)
+            self._record_results(node, op.outputs)
         elif isinstance(op, linalg.GenericOp):
             node.attributes["body"] = ", ".join(x.name for x in op.body.block.ops)
         else:
@@ -223,10 +223,10 @@ def _number(op: arith.ConstantOp) -> str:
 
 def _label(op: Operation) -> str:
     if isinstance(op, arith.ConstantOp):
-        return _clipped(f"constant {_number(op)}", 40)
+        return _clip(f"constant {_number(op)}", 40)
     if isinstance(op, linalg.GenericOp):
         inner = [x.name.partition(".")[2] for x in op.body.block.ops if not x.name.endswith("yield")]
-        return _clipped(", ".join(inner) or "copy", 60)
+        return _clip(", ".join(inner) or "copy", 60)
     return op.name
 
 
@@ -251,5 +251,5 @@ def _texts(x: Attribute | None) -> list[str]:
     return [one.data if isinstance(one, StringAttr) else "" for one in _items(x)]
 
 
-def _clipped(text: str, longest: int = _LONGEST) -> str:
+def _clip(text: str, longest: int = _LONGEST) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -68,7 +68,9 @@ class LineWork:
         for x, subscripts in (*op.reads, *op.writes):
             if is_register(x) or not isinstance(x.type, TensorType):
                 continue
-            for work, time, touched in zip(self._at(op), times, self._touched(op, x, subscripts, sets), strict=True):
+            for work, time, touched in zip(
+                self._at(op), times, self._elements_touched(op, x, subscripts, sets), strict=True
+            ):
                 if x in jumps:
                     work.gathers += time
                 work.bytes += _itemsize(x) * touched
@@ -98,7 +100,9 @@ class LineWork:
             self._unknown.add(key)
         return self._lines.setdefault(key, [Work() for _ in range(self.sets)])
 
-    def _touched(self, op: DoOp, x: SSAValue, subscripts: Sequence[Subscript], sets: Sequence[Numbers]) -> list[float]:
+    def _elements_touched(
+        self, op: DoOp, x: SSAValue, subscripts: Sequence[Subscript], sets: Sequence[Numbers]
+    ) -> list[float]:
         """The number of distinct elements of a tensor that a statement touches, for each set of dims.
 
         This is the product of the trip counts of the loops that the subscripts depend on, and at most the size of the

@@ -47,7 +47,7 @@ def betaln(a: Value, b: Value) -> Value:
 def psi_growth(a: Value, b: Value) -> Value:
     """ψ(a + b) − ψ(a), with a small relative error for positive operands."""
     p, q = a.cast("float64"), b.cast("float64")
-    z, is_raised = _raised(p)
+    z, is_raised = _shift_up(p)
     w = z + q
     s, t = 1.0 / z, 1.0 / w
     difference = q * t * s  # 1/z − 1/w
@@ -63,7 +63,7 @@ def psi_growth(a: Value, b: Value) -> Value:
 def tri_gamma_fall(a: Value, b: Value) -> Value:
     """ψ′(a) − ψ′(a + b), with a small relative error for positive operands."""
     p, q = a.cast("float64"), b.cast("float64")
-    z, is_raised = _raised(p)
+    z, is_raised = _shift_up(p)
     w = z + q
     s, t = 1.0 / z, 1.0 / w
     difference, total = q * t * s, s + t
@@ -76,7 +76,7 @@ def tri_gamma_fall(a: Value, b: Value) -> Value:
     return where(is_positive, positive, tri_gamma(p) - tri_gamma(p + q)).cast(a.dtype)
 
 
-def _raised(a: Value) -> tuple[Value, Value]:
+def _shift_up(a: Value) -> tuple[Value, Value]:
     """(a, or a + 8 for a < 8; whether 8 was added)."""
     is_raised = a < float(SHIFT)
     return where(is_raised, a + float(SHIFT), a), is_raised

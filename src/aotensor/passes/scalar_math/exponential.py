@@ -68,15 +68,15 @@ _RANGES: Final = {"float32": _Range(-104.0, 89.0, 18.0), "float64": _Range(-746.
 
 
 @dataclass(frozen=True, slots=True)
-class Reduced:
+class ReducedArgument:
     """A reduced argument of the exponential: x = n·ln 2 + r."""
 
     n_bits: Value  # a pattern whose low bits are n in two's complement
     r: Value
 
-    def less(self, amount: Value) -> Reduced:
+    def less(self, amount: Value) -> ReducedArgument:
         """x − amount, for a small amount."""
-        return Reduced(self.n_bits, self.r - amount)
+        return ReducedArgument(self.n_bits, self.r - amount)
 
     def tail(self) -> Value:
         """e**r − 1 − r."""
@@ -91,12 +91,12 @@ class Reduced:
         return fma(scale, self.tail(), fma(scale, self.r, scale - offset))
 
 
-def reduce(x: Value) -> Reduced:
+def reduce(x: Value) -> ReducedArgument:
     """Split x into n·ln 2 + r, for |x| < 2**10 (float32: 2**8); nan propagates to r."""
     shifted = fma(x, _INVERSE_LN2, x.format.round_shift)
     n = shifted - x.format.round_shift
     high, low = LN2_PARTS[x.dtype]
-    return Reduced(shifted.bits(), fma(n, -low, fma(n, -high, x)))
+    return ReducedArgument(shifted.bits(), fma(n, -low, fma(n, -high, x)))
 
 
 def nearest_half(x: Value) -> Value:
@@ -212,7 +212,7 @@ def expm1_shared(x: Value) -> Value:
     return where(abs(x) < x.format.tiny, x, where(x < -_RANGES[x.dtype].flat, x.like(-1.0), result + result))
 
 
-def _reduced_in_range(x: Value) -> tuple[Reduced, Value]:
+def _reduced_in_range(x: Value) -> tuple[ReducedArgument, Value]:
     limits = _RANGES[x.dtype]
     x = at_most(limits.highest, at_least(limits.lowest, x))
     return reduce(x), nearest_half(x)

@@ -90,7 +90,7 @@ class _Argument:
     fraction: Value  # |x| minus the nearest integer
 
     @staticmethod
-    def of(x: Value) -> _Argument:
+    def from_value(x: Value) -> _Argument:
         size = abs(x)
         is_raised = size < float(SHIFT)
         z = where(is_raised, size + float(SHIFT), size)
@@ -183,7 +183,7 @@ def psi(x: Value) -> Value:
 
 def psi_by_series(wide: Value) -> Value:
     """ψ(x) as a plain sum, which loses digits near the zero."""
-    a, is_reflected = _Argument.of(wide), _is_negative(wide)
+    a, is_reflected = _Argument.from_value(wide), _is_negative(wide)
     square = a.inverse * a.inverse
     series = a.log_z - fma(a.inverse, 0.5, square * polynomial(square, PSI))
     product, numerator = polynomial(a.size, _PRODUCT), polynomial(a.size, _SUM)
@@ -215,7 +215,7 @@ def tri_gamma(x: Value) -> Value:
     ψ′(a) = S(z) + Σ 1/(a + k)², and ψ′(−a) = (π/sin πa)² + 1/a² − ψ′(a).
     """
     wide = x.cast("float64")
-    a, is_reflected = _Argument.of(wide), _is_negative(wide)
+    a, is_reflected = _Argument.from_value(wide), _is_negative(wide)
     square = a.inverse * a.inverse
     series = a.inverse * (1.0 + fma(a.inverse, 0.5, square * polynomial(square, TRI_GAMMA)))
     size_squared = a.size * a.size

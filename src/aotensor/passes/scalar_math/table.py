@@ -45,14 +45,14 @@ from aotensor.passes.scalar_math.value import FormulaBuilder, Value
 class ScalarFunction:
     """A function of floats of one dtype, which is one of `dtypes`.
 
-    is_apart: is it long, with loops and branches? Then it is called instead of inlined, and float32 uses the float64
+    is_called: is it long, with loops and branches? Then it is called instead of inlined, and float32 uses the float64
     code.
     """
 
     formula: Callable[..., Value]
     operands: int = 1
     dtypes: tuple[str, ...] = dtypes.FLOATS
-    is_apart: bool = False
+    is_called: bool = False
 
 
 _ONE_OPERAND: Final[tuple[Callable[[Value], Value], ...]] = (
@@ -75,7 +75,7 @@ _TWO_OPERANDS: Final[tuple[Callable[[Value, Value], Value], ...]] = (
 FUNCTIONS: Final[Mapping[str, ScalarFunction]] = {
     **{formula.__name__: ScalarFunction(formula) for formula in _ONE_OPERAND},
     **{formula.__name__: ScalarFunction(formula, operands=2) for formula in _TWO_OPERANDS},
-    **{name: ScalarFunction(x.formula, x.operands, is_apart=True) for name, x in families.FAMILIES.items()},
+    **{name: ScalarFunction(x.formula, x.operands, is_called=True) for name, x in families.FAMILIES.items()},
     "far_angle": ScalarFunction(trigonometric.far_angle, dtypes=("float64",)),  # called only by sin, cos and tan
 }
 
@@ -126,12 +126,12 @@ def define(symbol: str, has_tables: bool = False) -> func.FuncOp:
     op = func.FuncOp(symbol, ([kind] * function.operands, [kind]), visibility="private")
     builder = FormulaBuilder(Builder(InsertPoint.at_end(op.body.block)), has_tables)
     operands = [Value(builder, Scalar(argument, dtype)) for argument in op.body.block.args]
-    if function.is_apart and dtype != "float64":
+    if function.is_called and dtype != "float64":
         first, *others = (x.cast("float64") for x in operands)
         result = first.call(name, *others).cast(dtype)
     else:
         result = function.formula(*operands)
-        if function.is_apart:
+        if function.is_called:
             op.attributes[CALLED] = UnitAttr()
     builder.builder.insert(func.ReturnOp(result.scalar.ssa))
     return op
@@ -141,21 +141,21 @@ def function_named(name: str) -> ScalarFunction | None:
     """Look up a scalar function: a plain one, a member of a family, or `<name>_apart`; None if there is none."""
     plain = FUNCTIONS.get(name.removesuffix("_apart"))
     if plain is not None:
-        return plain if name in FUNCTIONS else ScalarFunction(plain.formula, plain.operands, is_apart=True)
+        return plain if name in FUNCTIONS else ScalarFunction(plain.formula, plain.operands, is_called=True)
     found = families.member(name)
-    return None if found is None else ScalarFunction(*found, is_apart=True)
+    return None if found is None else ScalarFunction(*found, is_called=True)
 
 
-def is_apart(symbol: str) -> bool:
+def is_called(symbol: str) -> bool:
     """Is a function called instead of inlined?"""
     function = function_named(split_symbol(symbol)[0].removeprefix("aot.").rpartition(".")[0])
-    return function is not None and function.is_apart
+    return function is not None and function.is_called
 
 
 @cache
 def is_straight(symbol: str) -> bool:
     """Is a function straight-line arithmetic, so that it also has a vector form?"""
-    if is_apart(symbol):
+    if is_called(symbol):
         return False
     return all(op.name.startswith(("arith.", "math.", "func.return")) for op in define(symbol).body.block.ops)
 

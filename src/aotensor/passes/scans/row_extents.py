@@ -26,7 +26,7 @@ from aotensor.passes.scans.independent_rows import Dependent, IndependentRows
 _ROWS: Final = "rows"
 
 
-def are_rows_alone(body: func.FuncOp, rows: IndependentRows) -> bool:
+def is_row_extent_unique(body: func.FuncOp, rows: IndependentRows) -> bool:
     """Is the number of rows static, or are row axes the only axes of that extent?"""
     (key,) = {rows.extents.shape(x)[0] for x in rows.values}
     return isinstance(key, int) or not any(True for _ in _others(body, rows, key))

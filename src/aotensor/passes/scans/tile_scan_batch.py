@@ -39,7 +39,7 @@ from aotensor.passes.products.contraction import is_library_product
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.scans.independent_rows import Dependent, IndependentRows, argument_number
-from aotensor.passes.scans.row_extents import are_rows_alone, separate_rows
+from aotensor.passes.scans.row_extents import is_row_extent_unique, separate_rows
 from aotensor.passes.target import Target
 
 _STEPS: Final = 16
@@ -83,7 +83,7 @@ class _Chunking:
     def __init__(self, module: ModuleOp, op: ScanOp, body: func.FuncOp, target: Target) -> None:
         self.module, self.op, self.body, self.target = module, op, body, target
         self.b = IndexBuilder(builder_before(op), CONTRACT)
-        self.operands = _of_arguments(op)
+        self.operands = _argument_slices(op)
 
     def run(self) -> None:
         """Split the loop if its rows are independent and it has enough work."""
@@ -112,7 +112,7 @@ class _Chunking:
             if not self._is_alone():
                 return
             self._resize(rows.values, size)
-        elif not are_rows_alone(self.body, rows):
+        elif not is_row_extent_unique(self.body, rows):
             if not self._is_alone():
                 return
             try:
@@ -309,7 +309,7 @@ def _is_plain(op: Operation) -> bool:
     return isinstance(op, linalg.GenericOp | ReshapeOp | func.ReturnOp) or op.name.startswith(("tensor.", "arith."))
 
 
-def _of_arguments(op: ScanOp) -> list[tuple[SSAValue, int]]:
+def _argument_slices(op: ScanOp) -> list[tuple[SSAValue, int]]:
     """For each argument of the body: the operand that it is a slice of, and the number of axes that it lacks."""
     states = [(x, 1) for x, lags in zip(op.initial, op.lags, strict=True) for _ in lags]
     return [*((x, 1) for x in op.sequences), *states, *((x, 0) for x in op.constants)]

@@ -21,11 +21,10 @@ from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.tree import loops_around
 from aotensor.ir.upstream import walk
-from aotensor.passes.schedule.facts import (
+from aotensor.passes.schedule.keys import (
     DIVISIONS,
     attributes_of,
     balances_of,
-    closed,
     facts_of,
     facts_of_record,
     has_same_body,
@@ -37,25 +36,26 @@ from aotensor.passes.schedule.facts import (
     outputs_of,
     read_term,
     records_of,
-    risky,
+    result_key,
     rows_of,
     statements_of,
-    touching,
+    statements_touching,
+    unverifiable,
 )
-from aotensor.passes.schedule.meaning import Meaning
-from aotensor.passes.schedule.order import Broken, Order
-from aotensor.passes.schedule.reader import Unreadable, facts, root_of
-from aotensor.passes.schedule.record import Record, term_of
-from aotensor.passes.schedule.table import Table, Term
-from aotensor.passes.schedule.text import Schedule
-from aotensor.passes.schedule.words import (
-    Refused,
+from aotensor.passes.schedule.legality import (
+    IllegalLoop,
     check_extents,
     check_words,
     extent_keys,
     shape_of,
     words_of,
 )
+from aotensor.passes.schedule.meaning import Meaning
+from aotensor.passes.schedule.order import Broken, Order
+from aotensor.passes.schedule.reader import Unreadable, facts, root_of
+from aotensor.passes.schedule.table import Table, Term
+from aotensor.passes.schedule.text import Schedule
+from aotensor.passes.schedule.write_record import Record, term_of
 from aotensor.passes.target import Target
 
 
@@ -125,7 +125,7 @@ class _Comparison:
             raise self._unreadable(error) from error
         except Broken as error:
             raise self._broken(error) from error
-        except Refused as error:
+        except IllegalLoop as error:
             raise self._refused(error) from error
         self._locate()
 
@@ -174,7 +174,7 @@ class _Comparison:
             steps = self.given.steps.get(self.given.variable(loop))
             least = None if steps is None else self.table.least(steps.step)
             if steps is not None and steps.step not in known and (least is None or least < 1):
-                raise Refused(loop, "it cannot be proved that the step is at least 1")
+                raise IllegalLoop(loop, "it cannot be proved that the step is at least 1")
 
     def _check_guards(self, own: list[tuple[Operation, Term]], given: list[tuple[Operation, Term]]) -> None:
         """Check that no statement precedes a check that it follows in the compiler's nest: it may guard its indices."""
@@ -204,9 +204,9 @@ class _Comparison:
             if self._reads(record.made) and read_term(record, self.given) not in known:
                 self._check_blocks(op)
                 raise self._foreign(op, record)
-        done = {closed(op, self.own) for op in risky(self.own_function)}
-        for other in risky(self.given_function):
-            if closed(other, self.given) not in done and not self._divides(other):
+        done = {result_key(op, self.own) for op in unverifiable(self.own_function)}
+        for other in unverifiable(self.given_function):
+            if result_key(other, self.given) not in done and not self._divides(other):
                 raise ScheduleError(f"{self.schedule.where(other)}: the model does not compute this")
 
     def _reads(self, x: Term) -> bool:
@@ -232,7 +232,7 @@ class _Comparison:
             x = self.given.variable(loop)
             node = self.table.nodes[self.given.domains[x]]
             if node.tag == "range" and not self.table.free(node.args[0]).isdisjoint(self.given.steps):
-                raise Refused(loop, "it cannot be proved that this loop covers each iteration of a block once")
+                raise IllegalLoop(loop, "it cannot be proved that this loop covers each iteration of a block once")
 
     def _foreign(self, op: DoOp, record: Record) -> ScheduleError:
         """The error for a statement that the compiler's nest lacks, with the difference from the most similar one."""
@@ -256,7 +256,7 @@ class _Comparison:
             what += f" ({model_line(nearest)})"
         return ScheduleError(f"{self.schedule.where(op)}: {what}", lines=lines)
 
-    def _refused(self, error: Refused) -> ScheduleError:
+    def _refused(self, error: IllegalLoop) -> ScheduleError:
         return ScheduleError(f"{self.schedule.where(error.op)}: {error.why}", lines=self._lines(error.op))
 
     def _unreadable(self, error: Unreadable) -> ScheduleError:
@@ -264,7 +264,7 @@ class _Comparison:
         try:
             for op in statements_of(self.given_function):
                 self._check_blocks(op)
-        except Refused as refused:
+        except IllegalLoop as refused:
             return self._refused(refused)
         except Unreadable:
             pass
@@ -338,7 +338,7 @@ class _Comparison:
         for value in (x for x in walk(self.given_function) if isinstance(x, ValueOp) and x.first is not None):
             around = value.parent_op()
             if not isinstance(around, LoopOp) or not around.schedule.cores:
-                raise Refused(value, "only a loop over chunks on several cores may have `first`")
+                raise IllegalLoop(value, "only a loop over chunks on several cores may have `first`")
 
     def _locate(self) -> None:
         """Copy source locations from the compiler's nest to the operations of the schedule."""
@@ -349,7 +349,9 @@ class _Comparison:
                     inner.location = found.location
         for one in walk(self.given_function):
             if isinstance(one, LoopOp | ValueOp):
-                one.location = next((x.location for x in touching(one) if x.location is not UNKNOWN_LOC), UNKNOWN_LOC)
+                one.location = next(
+                    (x.location for x in statements_touching(one) if x.location is not UNKNOWN_LOC), UNKNOWN_LOC
+                )
         own = self.own_function.location
         self.given_function.location = own
         locate(self.given_function, next((op.location for op in walk(self.own_function) if is_at_line(op)), own))

@@ -38,7 +38,7 @@ Edit: TypeAlias = tuple[str, tuple[str | int, ...]]
 """The name of an edit, and its arguments."""
 
 
-def edited(text: str, edits: Sequence[Edit]) -> str:
+def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     """Apply edits to the text of a nest; return the new text, in which loops have their names.
 
     Raises: ScheduleError for a loop that does not exist, or to which an edit cannot be applied.
@@ -75,7 +75,7 @@ class Nest:
             )
         return self.loops[name]
 
-    def counted(self, name: str) -> ForOp:
+    def loop_named(self, name: str) -> ForOp:
         loop = self.loop(name)
         if not isinstance(loop, ForOp):
             raise ScheduleError(f"loop {name} iterates over stored entries, not over an extent")
@@ -103,7 +103,7 @@ class Nest:
 
 
 def _tile(nest: Nest, name: str, size: int) -> None:
-    loop, tiles = nest.counted(name), f"{name}.tiles"
+    loop, tiles = nest.loop_named(name), f"{name}.tiles"
     if loop.step is not None:
         raise ScheduleError(f"loop {name} already has blocks: use block({name!r}, {size}) to change their size")
     if tiles in nest.loops:
@@ -123,7 +123,7 @@ def _tile(nest: Nest, name: str, size: int) -> None:
 
 
 def _block(nest: Nest, name: str, size: int) -> None:
-    loop = nest.counted(name)
+    loop = nest.loop_named(name)
     if loop.step is None:
         raise ScheduleError(f"loop {name} has no blocks: use tile({name!r}, {size}) to make them")
     step = _index(size)
@@ -146,7 +146,7 @@ def _interchange(nest: Nest, outer: str, inner: str) -> None:
 
 
 def _fuse(nest: Nest, name: str, other: str) -> None:
-    first, second = nest.counted(name), nest.counted(other)
+    first, second = nest.loop_named(name), nest.loop_named(other)
     block = first.parent
     if first is second or block is None or second.parent is not block or not _follows(first, second):
         raise ScheduleError(
@@ -187,7 +187,7 @@ def _jam(nest: Nest, name: str, by: int) -> None:
 
 
 def _vectorize(nest: Nest, name: str, lanes: int) -> None:
-    loop = nest.counted(name)
+    loop = nest.loop_named(name)
     loop.reschedule(lanes=lanes, masked=lanes > 1, interleave=1)
 
 

@@ -11,7 +11,7 @@ from aotensor.ir.text import text_of
 from aotensor.ir.upstream import walk
 
 
-def joined(library: str, nests: Mapping[str, str]) -> str:
+def replace_functions(library: str, nests: Mapping[str, str]) -> str:
     """The nest of a library, in which functions are replaced by the given ones. nests: function name → its new nest."""
     module = parse_module(library)
     known = {op.sym_name.data: op for op in walk(module) if isinstance(op, func.FuncOp)}

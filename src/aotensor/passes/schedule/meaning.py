@@ -28,9 +28,9 @@ from aotensor.ir.upstream import walk
 from aotensor.passes.nest.unroll_and_jam import is_reassociable
 from aotensor.passes.schedule.partial import PartialSums, partial_sums
 from aotensor.passes.schedule.reader import Reader, Unreadable, captured, facts, root_of
-from aotensor.passes.schedule.record import ORDERED, SET, Closed, Record, close, without_blocks, without_parts
 from aotensor.passes.schedule.shape import Shape
 from aotensor.passes.schedule.table import Table, Term
+from aotensor.passes.schedule.write_record import ORDERED, SET, ClosedTerm, Record, close, without_blocks, without_parts
 from aotensor.passes.schedule.writers import frames
 
 _UPDATES = (
@@ -43,7 +43,7 @@ _UPDATES = (
 class Definition:
     """The meaning of a value: a closed term, and the order of that term's indices, None for the original order."""
 
-    closed: Closed
+    closed: ClosedTerm
     order: tuple[int, ...] | None
 
     def arguments(self, at: Sequence[Term]) -> Sequence[Term]:
@@ -62,7 +62,7 @@ class Meaning(Reader):
         self._added = {p.add: p for p in self.partial.values()}
         self._definitions: dict[SSAValue, Definition] = {}
         self._shapes: dict[SSAValue, Shape] = {}
-        self._closed: dict[Term, Closed] = {}
+        self._closed: dict[Term, ClosedTerm] = {}
         self._pending: set[SSAValue] = set()
         for op in (op for op in walk(function) if isinstance(op, DoOp)):
             for number, x in enumerate(op.outputs):
@@ -182,7 +182,7 @@ class Meaning(Reader):
         count = t.nodes[self.domains[chunks]].args[1] if is_right else None
         is_right = is_right and domains.get(added[0]) == t.make("range", None, (t.number(1), count))  # type: ignore[arg-type]
         is_right = is_right and loops_around(part.loop) == loops_around(total.owner) == loops_around(part.parts.owner)  # type: ignore[arg-type]
-        ways = {self.way(op, n) for op, n in (*self.writers[part.held], (part.add, 0))}
+        ways = {self.write_kind(op, n) for op, n in (*self.writers[part.held], (part.add, 0))}
         if not is_right or len(ways) > 1 or ways & {SET, ORDERED}:
             raise Unreadable(f"the sums of chunks in {name_of(part.held)} are not added up as they should")
 
@@ -202,7 +202,7 @@ class Meaning(Reader):
             at = self.shape(x).at(at)
         elif target is not wanted:
             at = [*(self.variable(loop) for loop in loops_around(x.owner)), *at, self.view(target)]  # type: ignore[arg-type]
-        way = self.way(op, number)
+        way = self.write_kind(op, number)
         if way not in (SET, ORDERED):
             owner = op.body.block.last_op.operands[number].owner  # type: ignore[union-attr]
             held = op.body.block.args[len(op.inputs) + number]
@@ -226,7 +226,7 @@ class Meaning(Reader):
                 raise Unreadable(f"{name_of(x)} is updated together with another value, at elements that are not known")
             init = None if x.owner.init is None else self.scalar(x.owner.init)
             before = [(o, n) for o, n in self.writers[x] if o is not op]
-            if any(self.way(o, n) == ORDERED for o, n in before) or x in self.partial:
+            if any(self.write_kind(o, n) == ORDERED for o, n in before) or x in self.partial:
                 raise Unreadable(f"{name_of(x)} is updated by several statements together with other values")
             if len(before) > 1 and frames(x, before, self) is not None:
                 raise Unreadable(f"{name_of(x)} is set by several statements before it is updated with other values")
@@ -240,7 +240,7 @@ class Meaning(Reader):
         """The term of the shape of the view through which a value is written."""
         return self.table.make("view", str(view.type), [self.scalar(y) for y in view.owner.operands[1:]])  # type: ignore[union-attr]
 
-    def way(self, op: DoOp, number: int) -> str:
+    def write_kind(self, op: DoOp, number: int) -> str:
         """The kind of a write: sets an element, updates it in any order, or updates it in sequence."""
         block = op.body.block
         held = block.args[len(op.inputs) :]

@@ -19,12 +19,12 @@ from xdsl.ir import Operation, SSAValue
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OverAttr, ValueOp
 from aotensor.ir.nest.tree import loops_around
-from aotensor.ir.nest.verify import Access, accesses_of, are_apart
+from aotensor.ir.nest.verify import Access, accesses_of, are_disjoint
 from aotensor.ir.upstream import walk
 from aotensor.passes.schedule.meaning import Meaning
 from aotensor.passes.schedule.reader import Unreadable, root_of
-from aotensor.passes.schedule.record import ORDERED, SET
 from aotensor.passes.schedule.table import Term
+from aotensor.passes.schedule.write_record import ORDERED, SET
 from aotensor.passes.schedule.writers import are_different, constant_subscripts
 
 
@@ -42,7 +42,7 @@ class _Step:
 
     access: Access
     at: list[Term] | None
-    way: str
+    kind: str
 
 
 class Order:
@@ -85,7 +85,7 @@ class Order:
             way = SET  # a row of it
         elif access.is_write:
             assert isinstance(access.op, DoOp)
-            way = meaning.way(access.op, list(access.op.outputs).index(x))
+            way = meaning.write_kind(access.op, list(access.op.outputs).index(x))
         if access.subscripts is None or not isinstance(x.owner, ValueOp):
             return _Step(access, None, way)
         return _Step(access, meaning.shape(x).at(meaning.subscripts(list(access.subscripts))), way)
@@ -114,16 +114,16 @@ class Order:
 
     def _check_pair(self, x: SSAValue, writer: _Step, reader: _Step, scope: set[LoopOp]) -> None:
         first, second = writer.access.op, reader.access.op
-        if reader.access.is_write and writer.way == reader.way and writer.way not in (SET, ORDERED):
+        if reader.access.is_write and writer.kind == reader.kind and writer.kind not in (SET, ORDERED):
             return  # partial sums, in any order
-        if reader.way == ORDERED and writer.way == ORDERED:
+        if reader.kind == ORDERED and writer.kind == ORDERED:
             return  # in sequence, as the terms of both state
         if self.places[second] < self.places[first]:
             how = "is updated before it is set" if reader.access.is_write else "is read before it is written"
             raise Broken(x, first, second, how)
         around = {*loops_around(second)}
         for loop in loops_around(first):
-            if loop in around and loop not in scope and not self._go_along(writer, reader, loop):
+            if loop in around and loop not in scope and not self._coincide_per_iteration(writer, reader, loop):
                 raise Broken(
                     x, first, second, f"is read in a loop over {_name(loop)} that has not yet written all of it"
                 )
@@ -132,16 +132,16 @@ class Order:
         at = [self.meaning.subscripts(constant_subscripts(x, a.view, a.subscripts)) for a in (one, other)]
         return are_different(at[0], at[1], self.meaning.table)
 
-    def _go_along(self, one: _Step, other: _Step, loop: LoopOp) -> bool:
+    def _coincide_per_iteration(self, one: _Step, other: _Step, loop: LoopOp) -> bool:
         """Do two accesses touch the same element only in the same iteration of a loop?"""
         if one.at is None or other.at is None:
             return False
         return any(
-            (way := self._along(x, loop)) is not None and way == self._along(y, loop)
+            (way := self._dependence(x, loop)) is not None and way == self._dependence(y, loop)
             for x, y in zip(one.at, other.at, strict=False)
         )
 
-    def _along(self, x: Term, loop: LoopOp) -> object | None:
+    def _dependence(self, x: Term, loop: LoopOp) -> object | None:
         """How an index depends on a loop: by its counter, or by the iterations of its blocks; None if it does not."""
         meaning, variable = self.meaning, self.meaning.variable(loop)
         if x == variable:
@@ -151,14 +151,14 @@ class Order:
             return None
         node = meaning.table.nodes[domain]
         if node.tag == "entries":
-            way = self._along(node.args[0], loop)
+            way = self._dependence(node.args[0], loop)
             return None if way is None else (way, node.args[1])
         return dict(meaning.blocks_of(domain)).get(variable)
 
     def _check_first(self, total: SSAValue, steps: list[_Step]) -> None:
         for writer in self.steps[total]:
             for update in steps:
-                if writer.way == SET and update.access.is_write:
+                if writer.kind == SET and update.access.is_write:
                     self._check_pair(total, writer, _Step(update.access, None, "first"), set())
 
     # --- memory --------------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ class Order:
                 first, second = before.access.op, writer.access.op
                 shared = ({*loops_around(first)} & {*loops_around(second)}) - scope
                 is_above = self.places[second] < self.places[first]
-                if is_above and not shared and are_apart(writer.access, before.access):
+                if is_above and not shared and are_disjoint(writer.access, before.access):
                     continue
                 is_same = first is not second or before.access.subscripts == writer.access.subscripts
                 if is_above or not is_same or not all(self._meet(before, writer, x, scope) for x in shared):
@@ -188,18 +188,20 @@ class Order:
         if a.subscripts is None or b.subscripts is None or self._form(a.view) != self._form(b.view):
             return False
         pairs = zip(*(self.meaning.subscripts(list(x.subscripts or ())) for x in (a, b)), strict=True)
-        return any(not self._ways(i, loop, scope).isdisjoint(self._ways(j, loop, scope)) for i, j in pairs)
+        return any(
+            not self._dependences(i, loop, scope).isdisjoint(self._dependences(j, loop, scope)) for i, j in pairs
+        )
 
     def _form(self, view: SSAValue) -> Term | None:
         """The term of the shape of the view through which a value is accessed; None for an access without a view."""
         return None if isinstance(view.owner, ValueOp) else self.meaning.view(view)
 
-    def _ways(self, index: Term, loop: LoopOp, scope: set[LoopOp]) -> set[object]:
+    def _dependences(self, index: Term, loop: LoopOp, scope: set[LoopOp]) -> set[object]:
         """The ways in which a subscript depends on a loop, each with the loop-invariant remainder of the subscript."""
         meaning, found = self.meaning, set[object]()
         fixed = {meaning.variable(outer) for outer in scope}
         for x in meaning.table.free(index):
-            rest, way = meaning.table.subtract(index, x), self._along(x, loop)
+            rest, way = meaning.table.subtract(index, x), self._dependence(x, loop)
             if way is not None and meaning.table.free(rest) <= fixed:
                 found.add((way, rest))
         return found

@@ -243,11 +243,11 @@ class Reader:
 
 def facts(op: Operation) -> Hashable:
     """A key that identifies an operation apart from its operands: attributes, and the operations in its regions."""
-    texts = _told(op)
-    return (texts, _held(op)) if op.regions else texts
+    texts = _attribute_key(op)
+    return (texts, _region_key(op)) if op.regions else texts
 
 
-def _told(op: Operation) -> Hashable:
+def _attribute_key(op: Operation) -> Hashable:
     told = {**op.properties, **op.attributes}
     return tuple(sorted((name, str(x)) for name, x in told.items() if name not in _NOTES))
 
@@ -257,7 +257,7 @@ def captured(op: Operation) -> list[SSAValue]:
     return [x for x in used_values(op) if x not in op.operands] if op.regions else []
 
 
-def _held(op: Operation) -> Hashable:
+def _region_key(op: Operation) -> Hashable:
     """A key of the operations in the regions of an operation, with numbers for the values that they use and define."""
     numbers: dict[SSAValue, int] = {}
     for x in (*op.operands, *captured(op)):
@@ -268,7 +268,7 @@ def _held(op: Operation) -> Hashable:
             numbers.setdefault(x, len(numbers))
         if inner is not op:
             used = tuple(numbers[x] for x in inner.operands)
-            rows.append((inner.name, _told(inner), used, tuple(str(x.type) for x in inner.results)))
+            rows.append((inner.name, _attribute_key(inner), used, tuple(str(x.type) for x in inner.results)))
     return tuple(rows)
 
 

@@ -41,7 +41,7 @@ class Shape:
         for access in accesses[:1]:
             inner = [*self.scope, *self._shifted(access)]
             for block in self.scope:
-                ways = [way for x in inner if (way := self._way(x, block)) is not None]
+                ways = [way for x in inner if (way := self._block_division(x, block)) is not None]
                 if ways:
                     self.dropped[block] = ways[0]
 
@@ -53,7 +53,7 @@ class Shape:
         """The full indices of an access. Raises: Unreadable if the access exceeds its block."""
         inner = [*self.scope, *self._shifted(subscripts)]
         for block, way in self.dropped.items():
-            if not any(self._way(x, block) == way for x in inner):
+            if not any(self._block_division(x, block) == way for x in inner):
                 raise Unreadable("an element of a buffer is read in another block of iterations than it is written in")
         return [x for x in inner if x not in self.dropped]
 
@@ -64,9 +64,9 @@ class Shape:
         return [x if s is None else add(x, s) for x, s in zip(subscripts, self.shifts, strict=True)]
 
     def _is_in(self, x: Term, block: Term) -> bool:
-        return self._way(x, block) is not None
+        return self._block_division(x, block) is not None
 
-    def _way(self, x: Term, block: Term) -> Hashable | None:
+    def _block_division(self, x: Term, block: Term) -> Hashable | None:
         """How a block divides the iterations of an index; None if it does not."""
         domain = self.reader.domains.get(x)
         found = [] if domain is None else self.reader.blocks_of(domain)

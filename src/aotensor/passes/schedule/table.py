@@ -185,7 +185,7 @@ class Table:
         node = self.nodes[x]
         match node.tag:
             case "lin":
-                return self._of_sum(x, self.least, self.most)
+                return self._of_sum(x, self.least, self.upper_bound)
             case "dim" | "var" | "extent":
                 return 0
             case "mul":
@@ -208,28 +208,28 @@ class Table:
         rest = self.least(self.sum([(x, 1), (y, -1)], 0))
         if rest is not None and rest >= 0:
             return 1
-        high = self.most(y)
+        high = self.upper_bound(y)
         return low // high if high is not None else 0
 
-    def most(self, x: Term) -> int | None:
+    def upper_bound(self, x: Term) -> int | None:
         """An upper bound on an index expression, None if none is known."""
         node = self.nodes[x]
         match node.tag:
             case "lin":
-                return self._of_sum(x, self.most, self.least)
+                return self._of_sum(x, self.upper_bound, self.least)
             case "min":
-                return min((n for y in node.args if (n := self.most(y)) is not None), default=None)
+                return min((n for y in node.args if (n := self.upper_bound(y)) is not None), default=None)
             case "max":
-                found = [self.most(y) for y in node.args]
+                found = [self.upper_bound(y) for y in node.args]
                 return None if None in found else max(found)  # type: ignore[type-var]
             case "mul":
                 quotient = next((y for y in node.args if self.nodes[y].tag == "div"), None)
                 if quotient is not None:  # (a / b)·b ≤ a
                     a, b = self.nodes[quotient].args
-                    return self.most(a) if tuple(sorted((quotient, b))) == node.args else None
+                    return self.upper_bound(a) if tuple(sorted((quotient, b))) == node.args else None
                 return None
             case "div":
-                high, divisor = self.most(node.args[0]), self.least(node.args[1])
+                high, divisor = self.upper_bound(node.args[0]), self.least(node.args[1])
                 return None if high is None or divisor is None or divisor < 1 else high // divisor
             case _:
                 return None

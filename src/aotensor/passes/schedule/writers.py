@@ -20,8 +20,8 @@ from xdsl.ir import SSAValue
 from aotensor.ir.nest.ops import DoOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import loops_around
-from aotensor.passes.schedule.record import ORDERED, SET
 from aotensor.passes.schedule.table import Table, Term
+from aotensor.passes.schedule.write_record import ORDERED, SET
 
 if TYPE_CHECKING:
     from aotensor.passes.schedule.meaning import Meaning
@@ -42,9 +42,9 @@ def constant_subscripts(x: SSAValue, view: SSAValue, subscripts: Sequence[Subscr
 
 def frames(x: SSAValue, writers: Sequence[tuple[DoOp, int]], meaning: Meaning) -> list[Term] | None:
     """For each statement that writes a value, its loops and subscripts; None if the order does not matter."""
-    ways = [meaning.way(op, number) for op, number in writers]
+    ways = [meaning.write_kind(op, number) for op, number in writers]
     sets = [writer for writer, way in zip(writers, ways, strict=True) if way == SET]
-    if ways.count(ORDERED) < 2 and all(_are_apart(x, one, other, meaning) for one, other in combinations(sets, 2)):
+    if ways.count(ORDERED) < 2 and all(_are_disjoint(x, one, other, meaning) for one, other in combinations(sets, 2)):
         return None
     found, around = [], list[object]()
     for op, number in writers:
@@ -55,7 +55,7 @@ def frames(x: SSAValue, writers: Sequence[tuple[DoOp, int]], meaning: Meaning) -
     return found
 
 
-def _are_apart(x: SSAValue, one: tuple[DoOp, int], other: tuple[DoOp, int], meaning: Meaning) -> bool:
+def _are_disjoint(x: SSAValue, one: tuple[DoOp, int], other: tuple[DoOp, int], meaning: Meaning) -> bool:
     at = [_at(x, *writer, meaning) for writer in (one, other)]
     return are_different(at[0], at[1], meaning.table)
 

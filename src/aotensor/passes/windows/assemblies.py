@@ -50,7 +50,7 @@ def _axis_of_parts(chain: list[tensor.InsertSliceOp], extents: Extents) -> int |
     for axis in range(len(kind.get_shape())):
         positions = {position_of(op, axis) for op in chain}
         if len(positions) == len(chain) and DYNAMIC_INDEX not in positions:
-            return axis if all(_is_whole_beside(op, axis, extents) for op in chain) else None
+            return axis if all(_covers_other_axes(op, axis, extents) for op in chain) else None
     return None
 
 
@@ -59,7 +59,7 @@ def position_of(op: tensor.InsertSliceOp, axis: int) -> int:
     return op.static_offsets.get_values()[axis]
 
 
-def _is_whole_beside(op: tensor.InsertSliceOp, axis: int, extents: Extents) -> bool:
+def _covers_other_axes(op: tensor.InsertSliceOp, axis: int, extents: Extents) -> bool:
     """Does an inserted part have extent 1 along an axis, and cover all other axes?"""
     if any(step != 1 for step in op.static_strides.get_values()):
         return False

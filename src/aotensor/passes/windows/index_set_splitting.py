@@ -31,7 +31,7 @@ from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.location import builder_before
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import ValueOp
-from aotensor.ir.nest.strides import is_fixed, moved
+from aotensor.ir.nest.strides import is_fixed, split_by_counter
 from aotensor.ir.nest.tree import gathers, is_register, known_extent, statements
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.upstream import walk
@@ -95,7 +95,7 @@ def _split(loop: ForOp) -> None:
         assert loop.parent is not None
         loop.parent.insert_op_after(behind, loop)
         for condition in found:
-            _hold(condition.op)
+            _assume(condition.op)
         applied("split the index set of loop {}: {} conditions hold in its middle part", loop, len(found))
     elif found:
         missed(
@@ -144,7 +144,7 @@ def _conditions(loop: ForOp) -> Iterator[_Condition]:
     for statement in statements(loop):
         for op in statement.body.block.ops:
             if isinstance(op, arith.CmpiOp) and op.predicate.value.data == _BELOW and is_fixed(op.rhs, loop):
-                found = moved(op.lhs, loop)
+                found = split_by_counter(op.lhs, loop)
                 if found is not None:
                     yield _Condition(op, *found)
 
@@ -174,7 +174,7 @@ def _extent(x: SSAValue) -> Scalar:
 # --- where they hold -------------------------------------------------------------------------------------------------
 
 
-def _hold(condition: Operation) -> None:
+def _assume(condition: Operation) -> None:
     """Simplify the users of a condition that always holds."""
     for user in [use.operation for use in condition.results[0].uses]:
         match user:

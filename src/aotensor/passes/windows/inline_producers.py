@@ -77,7 +77,7 @@ def can_be_inlined(x: SSAValue, readers: Sequence[Read] = ()) -> bool:
     op = x.owner
     if not isinstance(op, linalg.GenericOp) or len(op.results) != 1 or not _is_elementwise(op):
         return False
-    if readers and (len(readers) != x.uses.get_length() or not all(map(_is_once_in_each, readers))):
+    if readers and (len(readers) != x.uses.get_length() or not all(map(_reads_once, readers))):
         return False
     held = [inner for inner in op.body.block.ops if not isinstance(inner, linalg.YieldOp)]
     if len(readers) <= 1:
@@ -97,7 +97,7 @@ def _is_elementwise(op: linalg.GenericOp) -> bool:
     return is_plain and not held and map == AffineMap.identity(map.num_dims)
 
 
-def _is_once_in_each(read: Read) -> bool:
+def _reads_once(read: Read) -> bool:
     """Is each element read at most once: does a read use all loop counters, each with a loop-invariant offset?"""
     generic = read.parent_op()
     if not isinstance(generic, linalg.GenericOp) or len(list(generic.body.block.ops)) > _LARGEST_READER:

@@ -70,7 +70,7 @@ class _Windows:
     def __init__(self, function: func.FuncOp) -> None:
         self.function = function
         self.extents = Extents(function)
-        self.index = ExtentValues(function, self.extents).of
+        self.index = ExtentValues(function, self.extents).value_of
         self.probed: dict[SSAValue, int] = {}
 
     def visit(self, op: tensor.InsertSliceOp) -> None:
@@ -78,7 +78,7 @@ class _Windows:
         if any(step != 1 for step in op.static_strides.get_values()) or isinstance(op.dest.owner, tensor.EmptyOp):
             return
         fill = fill_of(op.dest)
-        is_kept = fill is None and not _dies(op.dest)
+        is_kept = fill is None and not _is_overwritable(op.dest)
         is_large = self._part(op) >= _LARGE
         is_read = any(isinstance(use.operation, linalg.GenericOp) for use in op.result.uses)
         if is_kept or (is_large and (fill is not None or _is_computed_there(op))) or (fill is not None and is_read):
@@ -199,7 +199,7 @@ def fill_of(x: SSAValue) -> SSAValue | None:
     return value if owner is not op.body.block else None
 
 
-def _dies(x: SSAValue) -> bool:
+def _is_overwritable(x: SSAValue) -> bool:
     """May a tensor's memory be overwritten: is it not an argument, and read only once?"""
     return not isinstance(x, BlockArgument) and not isinstance(x.owner, arith.ConstantOp) and x.has_one_use()
 

@@ -33,7 +33,7 @@ from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.location import LocatedBuilder, builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
-from aotensor.ir.nest.strides import moved
+from aotensor.ir.nest.strides import split_by_counter
 from aotensor.ir.nest.tree import is_register, statements
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.types import element_bytes, index
@@ -76,7 +76,7 @@ def overlapped_tiling(module: ModuleOp, target: Target) -> None:
 
 def _is_small(loops: Sequence[ForOp], target: Target) -> bool:
     """Do the intermediate values of these loops fit in cache without tiling?"""
-    sizes = [_bytes(value) for loop in loops[:-1] for value in _outside(loop)]
+    sizes = [_bytes(value) for loop in loops[:-1] for value in _values_set_by_row(loop)]
     known = [n for n in sizes if n is not None]
     if len(known) < len(sizes) or 2 * max(known) > target.direct_bytes:
         return False
@@ -97,7 +97,7 @@ def _chains(function: func.FuncOp) -> Iterator[list[ForOp]]:
     chain: list[ForOp] = []
     for op in function.body.block.ops:
         if isinstance(op, ForOp):
-            if chain and _follows(op, chain[-1]):
+            if chain and _can_be_tiled_with(op, chain[-1]):
                 chain.append(op)
                 continue
             if len(chain) > 1:
@@ -117,12 +117,12 @@ def _is_sweep(loop: ForOp) -> bool:
     )  # fmt: skip
 
 
-def _follows(loop: ForOp, before: ForOp) -> bool:
+def _can_be_tiled_with(loop: ForOp, before: ForOp) -> bool:
     """May a loop be tiled together with the preceding one, and does that save memory traffic?"""
     if not _is_sweep(loop) or loop.upper is not before.upper or _overwrites(loop):
         return False
-    values = _outside(before)
-    if not values or not all(_is_handed_on(value, before, loop) for value in values):
+    values = _values_set_by_row(before)
+    if not values or not all(_has_single_reader(value, before, loop) for value in values):
         return False
     reach = _reach_of(values, loop)
     if max(map(abs, reach)) > _FARTHEST:
@@ -132,11 +132,11 @@ def _follows(loop: ForOp, before: ForOp) -> bool:
 
 def _reach_of(values: Sequence[ValueOp], loop: ForOp) -> Bounds:
     """The range of row offsets, including 0, at which a loop reads values."""
-    found = [_reach(i, loop) or (0, 0) for value in values for i in _rows(value.result, loop)]
+    found = [_offset_range(i, loop) or (0, 0) for value in values for i in _rows(value.result, loop)]
     return min(low for low, _ in found), max(high for _, high in found)
 
 
-def _outside(loop: ForOp) -> list[ValueOp]:
+def _values_set_by_row(loop: ForOp) -> list[ValueOp]:
     """The values declared outside of a loop that it sets row by row; empty if it writes one in another way."""
     found: dict[ValueOp, None] = {}
     for statement in statements(loop):
@@ -157,7 +157,7 @@ def _overwrites(loop: ForOp) -> bool:
     return any(isinstance(x.owner, ValueOp) and x.owner.over is not None for op in statements(loop) for x in op.outputs)
 
 
-def _is_handed_on(value: ValueOp, maker: ForOp, reader: ForOp) -> bool:
+def _has_single_reader(value: ValueOp, maker: ForOp, reader: ForOp) -> bool:
     """Is `reader` the only other loop that uses a value, at rows near its own row?"""
     if value.output is not None or value.over is not None or value.first is not None:
         return False
@@ -167,7 +167,7 @@ def _is_handed_on(value: ValueOp, maker: ForOp, reader: ForOp) -> bool:
         if not isinstance(inside, DoOp) or not (maker.is_ancestor(inside) or reader.is_ancestor(inside)):
             return False
     return all(i is maker.counter for i in _rows(value.result, maker)) and all(
-        _reach(i, reader) is not None for i in _rows(value.result, reader)
+        _offset_range(i, reader) is not None for i in _rows(value.result, reader)
     )
 
 
@@ -180,9 +180,9 @@ def _rows(x: SSAValue, loop: ForOp) -> list[SSAValue | int]:
     return found
 
 
-def _reach(row: SSAValue | int, loop: ForOp) -> Bounds | None:
+def _offset_range(row: SSAValue | int, loop: ForOp) -> Bounds | None:
     """The range of offsets between a row subscript and the loop's own row; None if unknown."""
-    found = moved(row, loop) if isinstance(row, SSAValue) else None
+    found = split_by_counter(row, loop) if isinstance(row, SSAValue) else None
     if found is None:
         return None
     added, subtracted = map(list, found)
@@ -244,7 +244,7 @@ class _Tiling:
 
     def __init__(self, loops: Sequence[ForOp], target: Target) -> None:
         self.loops, self.target = loops, target
-        self.values = [*map(_outside, loops[:-1]), []]
+        self.values = [*map(_values_set_by_row, loops[:-1]), []]
         self.before, self.behind, self.reaches = [0], [0], [0]
         for values, loop in reversed(list(zip(self.values, loops[1:], strict=False))):
             low, high = _reach_of(values, loop)
@@ -267,17 +267,17 @@ class _Tiling:
         inside = _Inside(builder_at_end(outer, last.location))
         start = outer.args[0]
         end = inside.least(inside.sum(start, size), last.upper)
-        lows = [inside.largest(inside.moved(start, -n), zero) for n in self.before]
-        highs = [inside.least(inside.moved(end, n), last.upper) for n in self.behind]
+        lows = [inside.largest(inside.shift_value(start, -n), zero) for n in self.before]
+        highs = [inside.least(inside.shift_value(end, n), last.upper) for n in self.behind]
         for value in [value for values in self.values for value in values]:
-            inside.b.insert(self._folded(value))
+            inside.b.insert(self._use_row_buffer(value))
         step = inside.number(self.window - max(self.reaches))
         block = Block(arg_types=[index])
-        steps = ForOp(inside.moved(end, self.distances[-1]), block, lower=lows[0], step=step)
+        steps = ForOp(inside.shift_value(end, self.distances[-1]), block, lower=lows[0], step=step)
         inside.b.insert(steps)
         within = _Inside(builder_at_end(block, last.location))
         for loop, low, high, distance in zip(loops, lows, highs, self.distances, strict=True):
-            first = within.moved(block.args[0], -distance)
+            first = within.shift_value(block.args[0], -distance)
             loop.set_bounds(within.least(within.sum(first, step), high), within.largest(first, low))
             assert loop.parent is not None
             within.b.insert(loop.parent.detach_op(loop))
@@ -292,7 +292,7 @@ class _Tiling:
         count = b.imax(b.imax(long, b.imin(short, target.fewest_tiles)), 1)
         return b.imax(quotient(b, b.iadd(upper, b.isub(count, 1)), count), 1)
 
-    def _folded(self, value: ValueOp) -> ValueOp:
+    def _use_row_buffer(self, value: ValueOp) -> ValueOp:
         """Declare a buffer for the last rows of a value, and replace the value by it."""
         kind = value.result.type
         assert isinstance(kind, TensorType) and value.parent is not None
@@ -317,7 +317,7 @@ class _Inside:
     def sum(self, x: SSAValue, y: SSAValue) -> SSAValue:
         return self.b.insert(arith.AddiOp(x, y)).result
 
-    def moved(self, x: SSAValue, n: int) -> SSAValue:
+    def shift_value(self, x: SSAValue, n: int) -> SSAValue:
         return x if n == 0 else self.sum(x, self.number(n))
 
     def least(self, x: SSAValue, y: SSAValue) -> SSAValue:

@@ -134,7 +134,7 @@ class State:
         counts = [self.size, self.is_rejected, self.attempts, self.steps, self.status]
         return [self.t, self.y, *self.carry, *counts, *self.before]
 
-    def of(self, values: Sequence[Variable]) -> State:
+    def from_flat(self, values: Sequence[Variable]) -> State:
         """A state from its fields in the order of `flat`."""
         t, y, *rest = values
         carry, rest = rest[: len(self.carry)], rest[len(self.carry) :]

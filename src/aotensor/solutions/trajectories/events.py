@@ -31,7 +31,7 @@ from aotensor.ops.reduce.extremum import min as min_of
 from aotensor.ops.reduce.sums import any as any_of
 from aotensor.ops.scan.frontend import Loop
 from aotensor.ops.scan.ifelse import ifelse
-from aotensor.ops.scan.step import captured, until
+from aotensor.ops.scan.step import captures, until
 from aotensor.ops.shape.extents import shape_i
 from aotensor.ops.shape.join import concatenate, stack
 from aotensor.ops.shape.reshape import reshape
@@ -77,7 +77,7 @@ class Events:
         found = along if isinstance(along, Variable) else zeros_like(self.output)
         return replace([found], {self.t: t, self.y: y})[0]
 
-    def crossed(self, before: Variable, after: Variable) -> Variable:
+    def sign_changes(self, before: Variable, after: Variable) -> Variable:
         """Mask of the elements that change sign in their direction, as in `scipy.integrate`.   bool (events,)"""
         rises, falls = and_(le(before, 0), ge(after, 0)), and_(ge(before, 0), le(after, 0))
         ways = constant(np.array(self.directions))
@@ -106,7 +106,7 @@ def traced_events(name: str, events: Any, system: System, args: Sequence[Variabl
     directions = tuple(float(getattr(function, "direction", 0.0)) for function in functions)
     capacities = tuple(limit or int(capacity or 0) for limit in limits)
     output = stack(found)
-    outer = captured([output], [t, y])
+    outer = captures([output], [t, y])
     slots = tuple(symbol(value, value.name or "read") for value in outer)
     output = replace([output], dict(zip(outer, slots, strict=True)))[0]
     return Events(t, y, output, directions, limits, capacities, slots, tuple(outer))
@@ -178,10 +178,10 @@ def _search(control: Control, y0: Variable, events: Events) -> list[Variable]:
 
     def advance(*values: Variable) -> tuple[list[Variable], until]:
         before, shared, stop, which, counts, *times = values[size:]
-        new = control.attempt(opening.of(values[:size]))
+        new = control.attempt(opening.from_flat(values[:size]))
         g = switch(new.is_rejected, before, events.values(new.t, new.y))
         is_old = and_(eq(before, 0), gt(shared, 0))  # the end of the last step, where it was counted
-        crossed = and_(and_(events.crossed(before, g), invert(is_old)), invert(new.is_rejected))
+        crossed = and_(and_(events.sign_changes(before, g), invert(is_old)), invert(new.is_rejected))
         share = ifelse(any_of(crossed), _shares(control, events, new, before), zeros_like(before))
         is_end = and_(crossed, and_(gt(limits, 0), ge(counts + crossed, limits)))
         is_found, late = any_of(is_end), number(2, share)
@@ -201,7 +201,7 @@ def _search(control: Control, y0: Variable, events: Events) -> list[Variable]:
     limit = constant(control.max_steps, dtype="int64")
     moved, _ = Loop(advance, None, opened, None, limit).run(-1, "steps", keep_last=True)
     last = ifelse(control.has_reached(opening, control.end), opened, moved)
-    s, (_, _, stop, which, counts, *times) = opening.of(last[:size]), last[size:]
+    s, (_, _, stop, which, counts, *times) = opening.from_flat(last[:size]), last[size:]
     is_at_start = and_(ge(which, 0), and_(eq(s.steps, 1), eq(g0[maximum(which, 0)], 0)))
     is_at_start = and_(is_at_start, eq(stop, control.start))
     status = first(

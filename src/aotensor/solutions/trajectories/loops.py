@@ -32,15 +32,15 @@ def integrated(control: Control, y0: Variable, times: Variable) -> tuple[Variabl
     count = len(opening.flat())
 
     def round_to(target: Variable, *values: Variable) -> list[Variable]:
-        s = opening.of(values)
+        s = opening.from_flat(values)
 
         def advance(*inner: Variable) -> tuple[list[Variable], until]:
-            new = control.attempt(opening.of(inner))
+            new = control.attempt(opening.from_flat(inner))
             return new.flat(), until(control.has_reached(new, target))
 
         limit = constant(control.max_steps, dtype="int64")
         advanced, _ = Loop(advance, None, list(values), None, limit).run(-1, "steps", keep_last=True)
-        found = opening.of(ifelse(control.has_reached(s, target), list(values), advanced))
+        found = opening.from_flat(ifelse(control.has_reached(s, target), list(values), advanced))
         t, y, h, *stages = found.before
         share = (target - t) / switch(eq(h, 0), number(1, h), h)
         inside = control.method.inside(t, y, h, found.y, stages, share)
@@ -49,7 +49,7 @@ def integrated(control: Control, y0: Variable, times: Variable) -> tuple[Variabl
         return [*found.flat(), switch(is_there, inside, number(float("nan"), y))]
 
     outputs, _ = Loop(round_to, [times], [*opening.flat(), None], None).run(-1, "solve_ivp", keep_last=True)
-    return outputs[-1], opening.of(outputs[:count])
+    return outputs[-1], opening.from_flat(outputs[:count])
 
 
 def recorded(control: Control, y0: Variable, last: Variable) -> Variable:
@@ -57,7 +57,7 @@ def recorded(control: Control, y0: Variable, last: Variable) -> Variable:
     opening = control.opening(y0)
 
     def advance(*values: Variable) -> tuple[list[Variable], until]:
-        s = opening.of(values)
+        s = opening.from_flat(values)
         new = control.attempt(s)
         size = switch(new.is_rejected, number(0, new.t), new.before[2])
         return [*new.flat(), size], until(control.has_reached(new, last))

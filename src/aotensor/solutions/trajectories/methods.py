@@ -16,7 +16,7 @@ from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.elementwise.elementary import sqrt
 from aotensor.ops.reduce.sums import sum as sum_of
 from aotensor.ops.shape.extents import extent_of, shape_i
-from aotensor.solutions.formulas import number, solved
+from aotensor.solutions.formulas import number, solve_or_nan
 from aotensor.solutions.trajectories import dop853
 from aotensor.solutions.trajectories.system import System
 from aotensor.solutions.trajectories.tableaus import METHODS, Rosenbrock, RungeKutta
@@ -153,7 +153,7 @@ class Implicit(Stepper):
                 right = right + combined(table.e[k - 1], stages)
             if k < len(table.d):
                 right = right + number(table.d[k], y) * drift
-            stages.append(solved(shifted, right))
+            stages.append(solve_or_nan(shifted, right))
             place = y + combined(table.a[k], stages) if k < len(table.a) else place + stages[-1]
         return Step(place, [], stages[-1:], stages)
 

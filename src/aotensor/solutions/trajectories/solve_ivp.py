@@ -13,7 +13,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.gradient.composite import OpFromGraph
 from aotensor.gradient.forward import push_through
 from aotensor.gradient.sweep import pull_through
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import disconnected, has_value
 from aotensor.graph.subgraph import Subgraph
@@ -26,7 +26,7 @@ from aotensor.ops.reduce.sums import any as any_of
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 from aotensor.ops.shape.extents import shape_i
 from aotensor.ops.shape.join import join
-from aotensor.solutions.demand import demanded
+from aotensor.solutions.convergence_check import check_converged
 from aotensor.solutions.driver import symbol
 from aotensor.solutions.formulas import ending, number
 from aotensor.solutions.problem import arguments
@@ -112,7 +112,7 @@ def solve_ivp(
     Raises: GraphTypeError, GraphValueError for arguments of another kind; a t_eval outside of the span or out of order
     is an error at run time where it is not known before.
     """
-    one_of(f"{_NAME}: method", method, tuple(METHODS))
+    check_choice(f"{_NAME}: method", method, tuple(METHODS))
     system, y = traced_system(_NAME, fun, y0, arguments(args))
     start, end = _span(t_span, y)
     times = _vector("t_eval", t_eval, y)
@@ -134,7 +134,7 @@ def solve_ivp(
         return _with_events(problem, given, traced, raise_on_failure)
     values, status, steps, attempts = _as_op(problem, given).apply(*given, *system.parameters).outputs
     if raise_on_failure:
-        values = demanded(_NAME, values, status)
+        values = check_converged(_NAME, values, status)
     return Trajectory(times, values, eq(status, ending(Ending.CONVERGED)), status, steps, attempts)
 
 
@@ -184,7 +184,7 @@ def _with_events(problem: Problem, given: Sequence[Variable], events: Events, ra
     is_full = and_(is_good, any_of(gt(found.counts, constant(np.array(events.capacities)))))
     status = switch(is_full, ending(Ending.TOO_MANY_EVENTS), status)
     if raises:
-        rows = demanded(_NAME, rows, status)
+        rows = check_converged(_NAME, rows, status)
     opened = eq(found.status, ending(Ending.CONVERGED))
     is_stored, is_seen = and_(found.is_stored, opened), and_(is_event, is_good)
     count, total = shape_i(times, 0), sum(events.capacities)

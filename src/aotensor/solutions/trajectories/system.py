@@ -14,7 +14,7 @@ from aotensor.graph.variable import Variable, constant
 from aotensor.graph.walk import replace
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.compare import cast
-from aotensor.ops.scan.step import captured
+from aotensor.ops.scan.step import captures
 from aotensor.solutions.problem import called, slopes, unknown, vector_like
 
 
@@ -64,7 +64,7 @@ def traced_system(name: str, fun: Callable[..., Any], y0: Any, args: Sequence[Va
             break
         given = unknown(name, "y0", given.given, output.dtype)
     output = cast(output, y.dtype)
-    outer = captured([output], [t, y])
+    outer = captures([output], [t, y])
     slots = tuple(Variable(value.type, name=value.name) for value in outer)
     output = replace([output], dict(zip(outer, slots, strict=True)))[0]
     return System(t, y, output, slots, tuple(outer)), given.flat

@@ -16,26 +16,26 @@ from aotensor.graph.op import connected, sum_terms
 from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Constant, Variable, Variables
 from aotensor.ops.elementwise import arithmetic
-from aotensor.ops.elementwise.base import Elementwise, expanded
+from aotensor.ops.elementwise.base import Elementwise, broadcast_to_result
 from aotensor.sparse.arithmetic.operands import (
     CanonicalOp,
     check_same_shape,
+    check_sizes,
     is_literal,
     need_operand,
-    of_one_shape,
     operands,
-    sized,
     sparse_result,
     term_for,
+    with_common_shape,
 )
 from aotensor.sparse.arithmetic.pairs import Join, PairOp
 from aotensor.sparse.compressed_axes import at_columns
 from aotensor.sparse.convert import as_dense
 from aotensor.sparse.csm import like, matrix_of, parts_of
+from aotensor.sparse.duplicate_entries import sum_of_entries
 from aotensor.sparse.op import Compressed, SparseOp, need_sparse, scipy_matrix
 from aotensor.sparse.reformat import PassingOp
 from aotensor.sparse.sample import densified
-from aotensor.sparse.shares import sum_of_entries
 
 
 @dataclass(frozen=True)
@@ -104,10 +104,10 @@ class AddSD(CanonicalOp):
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         x, d = inputs
         p = parts_of(x)
-        return [densified(p) + beside(self.name, d, p)]
+        return [densified(p) + check_static_ones(self.name, d, p)]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        terms = [expanded(as_dense(t), outputs[0]) for t in connected(tangents).values()]
+        terms = [broadcast_to_result(as_dense(t), outputs[0]) for t in connected(tangents).values()]
         return [sum_terms(terms, arithmetic.add)]
 
 
@@ -124,10 +124,10 @@ def fitted_dims(name: str, x: TensorType, d: TensorType) -> tuple[Any, ...]:
     return tuple(1 if one == 1 else other for one, other in zip(x.shape, dims, strict=True))
 
 
-def beside(name: str, d: Variable, p: Compressed) -> Variable:
+def check_static_ones(name: str, d: Variable, p: Compressed) -> Variable:
     """d, after a run-time check that it has extent 1 along each axis on which the matrix has static extent 1."""
     axes = [axis if p.dims[axis] == 1 else None for axis in range(2 - d.ndim, 2)]
-    return sized(name, d, p, axes)
+    return check_sizes(name, d, p, axes)
 
 
 def check_fits(name: str, x: Any, d: Array) -> None:
@@ -164,7 +164,7 @@ class AddSSData(CanonicalOp):
         return scipy_matrix(x.format, x.data + y.data, x.indices, x.indptr, x.shape)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        p, q = of_one_shape(*map(parts_of, inputs))
+        p, q = with_common_shape(*map(parts_of, inputs))
         return [matrix_of(replace(p, data=p.data + q.data))]
 
 
@@ -191,7 +191,7 @@ class StructuredAddSV(CanonicalOp):
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         x, v = inputs
         p = parts_of(x)
-        return [matrix_of(replace(p, data=p.data + at_columns(p, sized(self.name, v, p, [1]))))]
+        return [matrix_of(replace(p, data=p.data + at_columns(p, check_sizes(self.name, v, p, [1]))))]
 
 
 def vector_result(op: SparseOp, x: TensorType, v: TensorType, axis: int) -> TensorType:

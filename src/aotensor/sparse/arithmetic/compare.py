@@ -20,16 +20,16 @@ from aotensor.ops.elementwise import compare
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import cast, invert
 from aotensor.ops.linear import DiscreteOp
-from aotensor.sparse.arithmetic.add import beside, both_dense, check_fits, fitted_dims
+from aotensor.sparse.arithmetic.add import both_dense, check_fits, check_static_ones, fitted_dims
 from aotensor.sparse.arithmetic.operands import (
     CanonicalOp,
     check_same_shape,
     need_operand,
-    of_one_shape,
     operands,
     sparse_result,
+    with_common_shape,
 )
-from aotensor.sparse.arithmetic.pairs import Join, PairOp, joined, keeps_zero
+from aotensor.sparse.arithmetic.pairs import Join, PairOp, join_patterns, keeps_zero
 from aotensor.sparse.convert import SparseFromDense
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.patterns import compress
@@ -60,7 +60,7 @@ class ComparisonSS(DiscreteOp, PairOp):
         return canonical_matrix(found.asformat(x.format))
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        p, q = joined(self.join, *of_one_shape(*map(parts_of, inputs)))
+        p, q = join_patterns(self.join, *with_common_shape(*map(parts_of, inputs)))
         holds = self.function(p.data, q.data)
         if keeps_zero(self.function, p.data.dtype, q.data.dtype):
             found = compress(p, holds)
@@ -95,7 +95,7 @@ class ComparisonSD(DiscreteOp, CanonicalOp):
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         p = parts_of(inputs[0])
-        return [cast(self.function(densified(p), beside(self.name, inputs[1], p)), RESULT)]
+        return [cast(self.function(densified(p), check_static_ones(self.name, inputs[1], p)), RESULT)]
 
 
 def _comparison(name: str, base: type[Any], function: Elementwise, symbol: str, takes_complex: bool = False) -> Any:

@@ -20,7 +20,7 @@ from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Variable
 from aotensor.ops.complex.parts import conj as conj_of
 from aotensor.ops.complex.parts import imag as imag_of
-from aotensor.ops.complex.parts import joined, parts, whole
+from aotensor.ops.complex.parts import join_arrays, join_parts, parts
 from aotensor.ops.complex.parts import real as real_of
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.arithmetic import neg
@@ -77,7 +77,7 @@ class Imaginary(PassingOp):
         return x.with_dtype(dtypes.complex_of(x.dtype))
 
     def reference(self, x: Any) -> Any:
-        return scipy_matrix(x.format, joined(np.zeros_like(x.data), x.data), x.indices, x.indptr, x.shape)
+        return scipy_matrix(x.format, join_arrays(np.zeros_like(x.data), x.data), x.indices, x.indptr, x.shape)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         return [like(inputs[0], imaginary(parts_of(inputs[0]).data))]
@@ -91,7 +91,7 @@ class Imaginary(PassingOp):
 
 def imaginary(x: Variable) -> Variable:
     """i·x of a real x, dense or sparse."""
-    return Imaginary()(x) if x.is_sparse else whole(zeros_like(x), x)
+    return Imaginary()(x) if x.is_sparse else join_parts(zeros_like(x), x)
 
 
 @dataclass(frozen=True)

@@ -72,16 +72,16 @@ def sparse_operator(name: str, x: Any, y: Any) -> Variable:
     )
 
 
-def _folded(op: Op, of_two: Callable[[Any, Any], Variable]) -> Callable[..., Variable]:
+def _fold_operands(op: Op, of_two: Callable[[Any, Any], Variable]) -> Callable[..., Variable]:
     """An op with any number of operands, computed by its sparse form for two; dense operands are combined first."""
     return lambda *operands: of_two(*operands) if len(operands) == 2 else reduce(op, operands)
 
 
 COUNTERPARTS: Final[dict[str, Callable[..., Variable]]] = {
     **ZERO_PRESERVING,
-    "add": _folded(arithmetic.add, sparse_add),
+    "add": _fold_operands(arithmetic.add, sparse_add),
     "sub": sparse_sub,
-    "mul": _folded(arithmetic.mul, sparse_mul),
+    "mul": _fold_operands(arithmetic.mul, sparse_mul),
     "neg": sparse_neg,
     "true_div": sparse_div,
     "pow": sparse_power,

@@ -65,10 +65,10 @@ class SpExtremum(CanonicalOp):
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         x = inputs[0]
         if self.axis is None:
-            return [self._of_all(parts_of(x))]
-        return [self._of_slices(parts_in(x, "csr" if self.axis == 1 else "csc"))]
+            return [self._total_extremum(parts_of(x))]
+        return [self._slice_extrema(parts_in(x, "csr" if self.axis == 1 else "csc"))]
 
-    def _of_all(self, p: Compressed) -> Variable:
+    def _total_extremum(self, p: Compressed) -> Variable:
         """The extremum of all elements: of the stored values, and of 0 if some element is not stored."""
         total = product([p.rows, p.columns])
         has_zero = lt(extent_of(p.data, 0), total)
@@ -80,7 +80,7 @@ class SpExtremum(CanonicalOp):
         values = concatenate([p.data, alloc(rest, [_one_unless_empty(total)])])
         return getattr(dense_extremum, self.kind)(values)  # type: ignore[no-any-return]
 
-    def _of_slices(self, p: Compressed) -> Variable:
+    def _slice_extrema(self, p: Compressed) -> Variable:
         """The extremum of each slice: its first or last stored value in sorted order, and 0 if the slice is not
         full.
         """

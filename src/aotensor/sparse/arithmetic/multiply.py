@@ -20,9 +20,9 @@ from aotensor.ops.shape.reshape import ravel
 from aotensor.sparse.arithmetic.add import both_dense, check_fits, fitted_dims, vector_result
 from aotensor.sparse.arithmetic.operands import (
     CanonicalOp,
+    check_sizes,
     need_operand,
     operands,
-    sized,
     term_for,
 )
 from aotensor.sparse.arithmetic.pairs import Join, PairOp
@@ -154,16 +154,16 @@ def entries_of(name: str, d: Variable, p: Compressed) -> Variable:
     if d.ndim == 0:
         return d
     if d.ndim == 1:
-        return ravel(d) if d.static_shape == (1,) != (p.columns,) else at_columns(p, sized(name, d, p, [1]))
+        return ravel(d) if d.static_shape == (1,) != (p.columns,) else at_columns(p, check_sizes(name, d, p, [1]))
     repeated = [dim == 1 for dim in d.static_shape]
     match repeated:
         case [True, True]:
             return ravel(d)
         case [True, False]:
-            return at_columns(p, ravel(sized(name, d, p, [None, 1])))
+            return at_columns(p, ravel(check_sizes(name, d, p, [None, 1])))
         case [False, True]:
-            return at_rows(p, ravel(sized(name, d, p, [0, None])))
-    return take_entries(sized(name, d, p, [0, 1]), p)
+            return at_rows(p, ravel(check_sizes(name, d, p, [0, None])))
+    return take_entries(check_sizes(name, d, p, [0, 1]), p)
 
 
 def _with_entries(name: str, x: Any, d: Array, combine: np.ufunc) -> Any:
@@ -202,7 +202,7 @@ class ColScaleCSC(CanonicalOp):
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         p = parts_of(inputs[0])
-        factors = (at_rows, at_columns)[self.axis](p, sized(self.name, inputs[1], p, [self.axis]))
+        factors = (at_rows, at_columns)[self.axis](p, check_sizes(self.name, inputs[1], p, [self.axis]))
         return [matrix_of(replace(p, data=p.data * factors))]
 
 

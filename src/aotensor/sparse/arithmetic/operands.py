@@ -68,14 +68,14 @@ def check_same_shape(op: Op, x: Any, y: Any) -> None:
             raise GraphValueError(f"{op.name}: extents {one} and {other} along axis {axis} differ")
 
 
-def of_one_shape(p: Compressed, q: Compressed) -> tuple[Compressed, Compressed]:
+def with_common_shape(p: Compressed, q: Compressed) -> tuple[Compressed, Compressed]:
     """Two matrices of the same shape, each with the static dims that either of them knows."""
     pairs = zip(p.dims, q.dims, strict=True)
     rows, columns = (b if a is None or (isinstance(b, int) and isinstance(a, str)) else a for a, b in pairs)
     return replace(p, dims=(rows, columns)), replace(q, dims=(rows, columns))
 
 
-def sized(name: str, v: Variable, p: Compressed, axes: Sequence[int | None]) -> Variable:
+def check_sizes(name: str, v: Variable, p: Compressed, axes: Sequence[int | None]) -> Variable:
     """v, after a check that its axes have the extents of the matrix along `axes`; None skips an axis.   name: of the
     op
 

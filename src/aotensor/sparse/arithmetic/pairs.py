@@ -28,8 +28,8 @@ from aotensor.sparse.arithmetic.operands import (
     check_same_shape,
     coordinates_of,
     matrix_at,
-    of_one_shape,
     sparse_result,
+    with_common_shape,
 )
 from aotensor.sparse.compressed_axes import TakePresent
 from aotensor.sparse.csm import matrix_of, parts_of
@@ -46,7 +46,7 @@ JOINS: Final[dict[str, Join]] = {
 of floats they have no sparse value."""
 
 
-def joined(join: Join, p: Compressed, q: Compressed) -> tuple[Compressed, Compressed]:
+def join_patterns(join: Join, p: Compressed, q: Compressed) -> tuple[Compressed, Compressed]:
     """Two matrices of one shape, both on the joined pattern in the format of p, with 0 for missing entries."""
     if join != "first":
         return on_union(p, q) if join == "either" else on_intersection(p, q)
@@ -75,33 +75,33 @@ class PairOp(CanonicalOp):
         return f"{self.function.name.removesuffix('_')}_s_s"
 
     def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
-        return sparse_result(self, x, y, _of_entries(self.function, x.dtype, y.dtype)[1].dtype)
+        return sparse_result(self, x, y, _entry_function(self.function, x.dtype, y.dtype)[1].dtype)
 
     def reference(self, x: Any, y: Any) -> Any:
         check_same_shape(self, x, y)
         x, y = canonical_pair(x, y)
         at_x, at_y = coordinates_of(x), coordinates_of(y)
         found = at_x if self.join == "first" else (np.union1d if self.join == "either" else np.intersect1d)(at_x, at_y)
-        values = [_taken(found, at, m.data) for at, m in ((at_x, x), (at_y, y))]
+        values = [_entries_at(found, at, m.data) for at, m in ((at_x, x), (at_y, y))]
         return matrix_at(found, _value(self.function, *values), x)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        p, q = joined(self.join, *of_one_shape(*map(parts_of, inputs)))
+        p, q = join_patterns(self.join, *with_common_shape(*map(parts_of, inputs)))
         return [matrix_of(replace(p, data=self.function(p.data, q.data)))]
 
 
-def _of_entries(function: Elementwise, *dtypes: str, rank: int = 1) -> tuple[list[Variable], Variable]:
+def _entry_function(function: Elementwise, *dtypes: str, rank: int = 1) -> tuple[list[Variable], Variable]:
     """(symbols for entries of two matrices, the function applied to them)."""
     slots = [Variable(TensorType(dtype, (None,) * rank)) for dtype in dtypes]
     return slots, function(*slots)
 
 
 def _value(function: Elementwise, *entries: Array) -> Array:
-    slots, y = _of_entries(function, *(x.dtype.name for x in entries), rank=entries[0].ndim)
+    slots, y = _entry_function(function, *(x.dtype.name for x in entries), rank=entries[0].ndim)
     return np.asarray(evaluate_all([y], dict(zip(slots, entries, strict=True)))[0])
 
 
-def _taken(found: Array, at: Array, data: Array) -> Array:
+def _entries_at(found: Array, at: Array, data: Array) -> Array:
     """The entries of a matrix at sorted element numbers `found`, 0 if it has none.   at: element numbers of `data`"""
     result = np.zeros((len(found), *data.shape[1:]), data.dtype)
     is_found = np.isin(at, found, assume_unique=True)

@@ -22,11 +22,11 @@ from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import reexpand
 from aotensor.ops.shape.extents import product
 from aotensor.sparse.arithmetic.operands import CanonicalOp
-from aotensor.sparse.compressed_axes import at_all, at_columns, at_rows, sum_columns, sum_rows
+from aotensor.sparse.compressed_axes import at_columns, at_rows, broadcast_to_entries, sum_columns, sum_rows
 from aotensor.sparse.convert import as_dense, everywhere_as
 from aotensor.sparse.csm import parts_of
+from aotensor.sparse.duplicate_entries import from_entries
 from aotensor.sparse.op import Compressed, as_sparse, need_sparse
-from aotensor.sparse.shares import from_entries
 
 Axis = int | Sequence[int] | None
 
@@ -103,7 +103,7 @@ def along(axis: int) -> Any:
 
 def at_entries(axis: int | None, p: Compressed, v: Variable) -> Variable:
     """For each stored entry, the element of v, the result of a reduction over `axis`, to which the entry belongs."""
-    return at_all(p, v if axis is None else (at_columns, at_rows)[axis](p, v))
+    return broadcast_to_entries(p, v if axis is None else (at_columns, at_rows)[axis](p, v))
 
 
 def kept(x: Variable, found: Variable, axis: int | None, keepdims: bool) -> Variable:

@@ -26,7 +26,7 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of
 from aotensor.ops.shape.join import concatenate
 from aotensor.ops.shape.reshape import ravel, reshape
-from aotensor.sparse.checks import counted
+from aotensor.sparse.checks import check_countable
 from aotensor.sparse.compressed_axes import ExpandSlices, TakeAt, at_major, major_of_entries, sum_at
 from aotensor.sparse.op import Compressed
 from aotensor.sparse.patterns import distinct, other_format
@@ -38,7 +38,7 @@ def unblocked(p: Compressed) -> Compressed:
     (height, width), wide = p.blocksize, p.indices.dtype
     size = height * width
     nnz = as_tensor(extent_of(p.indices, 0))
-    total = as_extent(counted(nnz * size, as_extent(nnz * size), wide, "blocks have {found} elements"))
+    total = as_extent(check_countable(nnz * size, as_extent(nnz * size), wide, "blocks have {found} elements"))
     first, counts = (cast(x, "int64") for x in (p.indptr[:-1], p.indptr[1:] - p.indptr[:-1]))
     inside = arange(height, dtype="int64")
     starts = ravel(_columns(first * size) + _columns(counts * width) * inside)
@@ -49,7 +49,7 @@ def unblocked(p: Compressed) -> Compressed:
     blocks = (elements - before) // width
     offsets = elements - before - blocks * width
     source = ExpandSlices()(places, indptr, elements) + blocks * size + offsets
-    columns = counted(p.indices, p.columns, wide, "a matrix of blocks has {found} columns")
+    columns = check_countable(p.indices, p.columns, wide, "a matrix of blocks has {found} columns")
     indices = TakeAt()(columns, source // size) * width + cast(offsets, wide)
     data = TakeAt()(ravel(p.data), source)
     return replace(p, format="csr", blocksize=None, data=data, indices=cast(indices, wide), indptr=cast(indptr, wide))

@@ -19,7 +19,7 @@ from aotensor.ops.index import subtensor
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of
-from aotensor.sparse.checks import LARGEST, counted
+from aotensor.sparse.checks import LARGEST, check_countable
 from aotensor.sparse.compressed_axes import major_of_entries, sum_major
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import Compressed, SparseOp, as_sparse, need_sparse, scipy_matrix, type_error
@@ -99,7 +99,7 @@ def on_diagonal(v: Variable, p: Compressed, offset: int) -> SparseVariable:
     step = as_tensor(shift)
     if shift:
         last = length + shift if isinstance(length, int) else as_tensor(length) + shift
-        step = counted(step, last, wide, "a matrix with an entry on the diagonal has {found} rows or columns")
+        step = check_countable(step, last, wide, "a matrix with an entry on the diagonal has {found} rows or columns")
     indices = arange(length, dtype=wide) + cast(step, wide)
     below = arange(as_tensor(p.major) + 1, dtype=wide) - constant(first, dtype=wide)
     indptr = minimum(maximum(below, 0), cast(as_tensor(length), wide))

@@ -28,14 +28,14 @@ from aotensor.ops.linear import filled, zero_gradient
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of
 from aotensor.ops.shape.join import join
-from aotensor.sparse.checks import Agreeing, agreeing, check_count, counted
+from aotensor.sparse.checks import Agreeing, agreeing, check_count, check_countable
 from aotensor.sparse.compressed_axes import at_major, sum_at
 from aotensor.sparse.convert import from_dense, stored_everywhere
 from aotensor.sparse.csm import matrix_extent, matrix_of, parts_of
 from aotensor.sparse.index.getitem import sparse_getitem
 from aotensor.sparse.op import Compressed, SparseOp, as_sparse, need_sparse
 from aotensor.sparse.patterns import other_format
-from aotensor.sparse.reformat import fitted, in_format
+from aotensor.sparse.reformat import convert_derivative, in_format
 
 
 class Stack(SparseOp):
@@ -92,9 +92,9 @@ class Stack(SparseOp):
         assert isinstance(type, SparseTensorType)
         blocks = self._checked([_prepared(parts_of(x), type) for x in inputs], inputs)
         if 1 - type.major in self.along:
-            blocks = _shifted(blocks, self._sum(1 - type.major))
+            blocks = _shift_indices(blocks, self._sum(1 - type.major))
         entries = f"{self._shown} has {{found}} entries"
-        found = _joined(blocks, entries) if type.major in self.along else _interleaved(blocks, entries)
+        found = _concatenate_slices(blocks, entries) if type.major in self.along else _interleaved(blocks, entries)
         rows, columns = (self._extent(axis, inputs) for axis in range(2))
         return [matrix_of(replace(found, rows=rows, columns=columns, dims=(type.shape[0], type.shape[1])))]
 
@@ -155,7 +155,7 @@ def sums_of(extents: Sequence[SymbolicExtent]) -> list[SymbolicExtent]:
 
 def _part(ct: Variable, window: tuple[slice, ...], x: Variable) -> Variable:
     """A window of a cotangent in the dtype of the block x, and in its format if it is sparse."""
-    part = fitted(sparse_getitem(ct, window) if ct.is_sparse else subtensor(ct, window), x)
+    part = convert_derivative(sparse_getitem(ct, window) if ct.is_sparse else subtensor(ct, window), x)
     return in_format(part, as_sparse(x).format) if isinstance(part, SparseVariable) else part
 
 
@@ -166,20 +166,20 @@ def _prepared(p: Compressed, type: SparseTensorType) -> Compressed:
     return replace(p, data=cast(p.data, type.dtype), indices=indices, indptr=indptr)
 
 
-def _shifted(blocks: Sequence[Compressed], what: str) -> list[Compressed]:
+def _shift_indices(blocks: Sequence[Compressed], what: str) -> list[Compressed]:
     """Blocks with their indices shifted to their place in the result.   what: name of the total extent in errors"""
     *before, total = sums_of([0, *(p.minor for p in blocks)])
     wide = blocks[0].indices.dtype
-    steps = [cast(counted(as_tensor(n), total, wide, what), wide) for n in before]
+    steps = [cast(check_countable(as_tensor(n), total, wide, what), wide) for n in before]
     return [replace(p, indices=p.indices + n) for p, n in zip(blocks, steps, strict=True)]
 
 
-def _joined(blocks: Sequence[Compressed], what: str) -> Compressed:
+def _concatenate_slices(blocks: Sequence[Compressed], what: str) -> Compressed:
     """The slices of all blocks, one block after another, as one compressed matrix."""
     data, indices = (join(0, *(getattr(p, part) for p in blocks)) for part in ("data", "indices"))
     wide = indices.dtype
     *before, total = sums_of([0, *(extent_of(p.data, 0) for p in blocks)])
-    steps = [cast(counted(as_tensor(n), total, wide, what), wide) for n in before]
+    steps = [cast(check_countable(as_tensor(n), total, wide, what), wide) for n in before]
     ends = [p.indptr[1:] + n for p, n in zip(blocks, steps, strict=True)]
     return replace(
         blocks[0],
@@ -193,7 +193,7 @@ def _joined(blocks: Sequence[Compressed], what: str) -> Compressed:
 def _interleaved(blocks: Sequence[Compressed], what: str) -> Compressed:
     """A compressed matrix whose slice i consists of slice i of each block in turn."""
     total = sums_of([extent_of(p.data, 0) for p in blocks])[-1]
-    indptr = counted(reduce(add, [p.indptr for p in blocks]), total, blocks[0].indptr.dtype, what)
+    indptr = check_countable(reduce(add, [p.indptr for p in blocks]), total, blocks[0].indptr.dtype, what)
     starts, slots = indptr[:-1], []
     for p in blocks:
         entries = arange(extent_of(p.data, 0), dtype=p.indices.dtype)

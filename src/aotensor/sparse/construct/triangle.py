@@ -51,12 +51,12 @@ class SparseTriangle(SparseOp):
         return [matrix_of(compress(p, keep))]
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        return [self._of(cotangents[0])]
+        return [self._triangle_of(cotangents[0])]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        return [self._of(tangents[0])]
+        return [self._triangle_of(tangents[0])]
 
-    def _of(self, x: Variable) -> Variable:
+    def _triangle_of(self, x: Variable) -> Variable:
         """The triangle of a sparse or dense matrix."""
         found: Variable = self(x) if x.is_sparse else (dense_tril if self.is_lower else dense_triu)(x, self.offset)
         return found

@@ -10,7 +10,7 @@ import numpy as np
 
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphValueError
-from aotensor.graph.coercion import one_of
+from aotensor.graph.coercion import check_choice
 from aotensor.graph.op import disconnected
 from aotensor.graph.sparse_type import SPARSE_FORMATS, SparseTensorType
 from aotensor.graph.variable import Variable, Variables, as_tensor
@@ -20,10 +20,10 @@ from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import as_extent, extent_of
-from aotensor.sparse.checks import counted
+from aotensor.sparse.checks import check_countable
 from aotensor.sparse.compressed_axes import ExpandSlices, sum_major
 from aotensor.sparse.csm import matrix_extent, matrix_of, parts_of
-from aotensor.sparse.index.windows import WINDOW, WindowOp, check_positions, scattered, slices_at, summed_entries
+from aotensor.sparse.index.windows import WINDOW, WindowOp, check_positions, scatter_slices, slices_at, summed_entries
 from aotensor.sparse.op import Compressed, need_sparse, type_error
 
 
@@ -54,8 +54,8 @@ class GetItemScalar(WindowOp):
         found = switch(eq(indices, minor), data, cast(0, data.dtype))
         return [cast(sum_over(found), data.dtype)]
 
-    def of(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
-        return super().of(x, inputs) if x.is_sparse else subtensor(x, tuple(inputs[1:]))
+    def apply_to(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
+        return super().apply_to(x, inputs) if x.is_sparse else subtensor(x, tuple(inputs[1:]))
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         x, *coordinates = inputs
@@ -91,8 +91,8 @@ class GetItem2Lists(WindowOp):
         wanted = ExpandSlices()(minor, q.indptr, q.indices)
         return [sum_major(q, switch(eq(q.indices, wanted), q.data, cast(0, q.data.dtype)))]
 
-    def of(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
-        return super().of(x, inputs) if x.is_sparse else subtensor(x, tuple(inputs[1:]))
+    def apply_to(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
+        return super().apply_to(x, inputs) if x.is_sparse else subtensor(x, tuple(inputs[1:]))
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [scatter_elements(inputs[0], cotangents[0], *inputs[1:]), disconnected(), disconnected()]
@@ -111,7 +111,7 @@ class ScatterElements(WindowOp):
     index_dtype: str
 
     def __post_init__(self) -> None:
-        one_of(f"{self.name}: format", self.format, SPARSE_FORMATS)
+        check_choice(f"{self.name}: format", self.format, SPARSE_FORMATS)
 
     def infer_type(
         self, z: TensorType, rows: TensorType, columns: TensorType, m: TensorType, n: TensorType
@@ -134,13 +134,15 @@ class ScatterElements(WindowOp):
         dims: list[Dim] = list(self.dims)
         dims[major] = z.tensor_type.shape[0]
         indptr = arange(count + 1, dtype=self.index_dtype)
-        indices = cast(counted(coordinates[1 - major], extents[1 - major], self.index_dtype, WINDOW), self.index_dtype)
+        indices = cast(
+            check_countable(coordinates[1 - major], extents[1 - major], self.index_dtype, WINDOW), self.index_dtype
+        )
         p = Compressed(self.format, z, indices, indptr, one_each[0], one_each[1], (dims[0], dims[1]), is_canonical=True)
-        return [matrix_of(scattered(p, coordinates[major], extents[major], self.dims[major]))]
+        return [matrix_of(scatter_slices(p, coordinates[major], extents[major], self.dims[major]))]
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         rows, columns = inputs[1:3]
-        found = GetItem2Lists().of(cotangents[0], [cotangents[0], rows, columns])
+        found = GetItem2Lists().apply_to(cotangents[0], [cotangents[0], rows, columns])
         return [found, *(disconnected() for _ in inputs[1:])]
 
 

@@ -79,7 +79,7 @@ class Progression:
     dim: Dim
 
     @staticmethod
-    def of(pair: Variable, step: int, dim: Dim) -> Progression:
+    def from_pair(pair: Variable, step: int, dim: Dim) -> Progression:
         """The progression of a vector (first, count) and a static step."""
         node = pair.owner
         if node is not None and isinstance(node.op, SliceRange):

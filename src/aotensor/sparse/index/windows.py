@@ -25,13 +25,13 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of
 from aotensor.ops.shape.join import concatenate
 from aotensor.ops.updates import inc_subtensor, set_subtensor
-from aotensor.sparse.checks import counted
+from aotensor.sparse.checks import check_countable
 from aotensor.sparse.compressed_axes import ExpandSlices, TakeAt, at_major, sum_at
 from aotensor.sparse.csm import matrix_extent, matrix_of, parts_of
+from aotensor.sparse.duplicate_entries import from_entries, own_entries
 from aotensor.sparse.index.slices import Progression
 from aotensor.sparse.op import Compressed, SparseOp, need_sparse, scipy_matrix, type_error
 from aotensor.sparse.patterns import canonical, compress, other_format, slices_of
-from aotensor.sparse.shares import from_entries, own_entries
 
 WINDOW: Final = "a matrix with entries at given positions has an extent of {found}"
 
@@ -40,12 +40,12 @@ class WindowOp(SparseOp):
     """An op that is linear in its first input, a matrix or its entries; the other inputs are positions and extents."""
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        return [self.of(tangents[0], inputs)]
+        return [self.apply_to(tangents[0], inputs)]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[position == 0] for position in range(len(node.inputs))]
 
-    def of(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
+    def apply_to(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
         """The op applied to x in place of its first input, such as a tangent."""
         return self(x, *inputs[1:])  # type: ignore[no-any-return]
 
@@ -106,9 +106,9 @@ class Submatrix(WindowOp):
 
     def _places(self, positions: Sequence[Variable]) -> dict[int, Variable | Progression]:
         known = zip(self.axes, positions, self.steps, self.counts, strict=False)
-        return {axis: x if step is None else Progression.of(x, step, dim) for axis, x, step, dim in known}
+        return {axis: x if step is None else Progression.from_pair(x, step, dim) for axis, x, step, dim in known}
 
-    def of(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
+    def apply_to(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
         found: Variable = self(x, *inputs[1:]) if x.is_sparse else dense_window(x, self._places(inputs[1:]))
         return found
 
@@ -173,33 +173,34 @@ class ScatterMatrix(WindowOp):
         if across is not None:
             wide, bound = p.indices.dtype, extents[1 - major]
             if isinstance(across, Progression):
-                first = counted(across.first, bound, wide, WINDOW)
+                first = check_countable(across.first, bound, wide, WINDOW)
                 indices = cast(first + cast(p.indices, "int64") * across.step, wide)
             else:
-                indices = cast(TakeAt()(counted(across, bound, wide, WINDOW), p.indices), wide)
+                indices = cast(TakeAt()(check_countable(across, bound, wide, WINDOW), p.indices), wide)
             p = with_minor(replace(p, indices=indices), bound, self.dims[1 - major])
         places = None if slices is None else _vector(slices)
         if not all(self.rises):
-            p = scattered(p, places, extents[major], self.dims[major])
+            p = scatter_slices(p, places, extents[major], self.dims[major])
         elif places is not None:
-            p = _spread(p, places, extents[major], self.dims[major])
+            p = _place_slices(p, places, extents[major], self.dims[major])
         return [matrix_of(p)]
 
     def _places(self, z: Variable, positions: Sequence[Variable]) -> dict[int, Variable | Progression]:
         known = zip(self.axes, positions, self.steps, strict=False)
         return {
-            axis: x if step is None else Progression.of(x, step, z.tensor_type.shape[axis]) for axis, x, step in known
+            axis: x if step is None else Progression.from_pair(x, step, z.tensor_type.shape[axis])
+            for axis, x, step in known
         }
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         positions, (ct,) = inputs[3:], cotangents
         counts = tuple(inputs[0].tensor_type.shape[axis] for axis in self.axes)
-        found = Submatrix(self.axes, self.rises, self.steps, counts).of(ct, [ct, *positions])
+        found = Submatrix(self.axes, self.rises, self.steps, counts).apply_to(ct, [ct, *positions])
         return [found, *(disconnected() for _ in inputs[1:])]
 
-    def of(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
+    def apply_to(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
         if x.is_sparse:
-            return super().of(x, inputs)
+            return super().apply_to(x, inputs)
         _, m, n, *positions = inputs
         whole = zeros([as_extent(m), as_extent(n)], x.dtype)
         return inc_subtensor(dense_window(whole, self._places(x, positions)), x)
@@ -302,7 +303,7 @@ def minor_reversed(p: Compressed) -> Compressed:
     source = ends - 1 - arange(extent_of(p.indices, 0), dtype=ends.dtype)
     data, indices = (TakeAt()(x, source) for x in (p.data, p.indices))
     wide = indices.dtype
-    last = counted(cast(as_tensor(p.minor), "int64") - 1, p.minor, wide, WINDOW)
+    last = check_countable(cast(as_tensor(p.minor), "int64") - 1, p.minor, wide, WINDOW)
     return replace(p, data=data, indices=cast(last, wide) - indices)
 
 
@@ -322,14 +323,14 @@ def minor_kept(p: Compressed, positions: Variable) -> Compressed:
     return with_minor(found, count, positions.tensor_type.shape[0])
 
 
-def _spread(p: Compressed, slices: Variable, extent: SymbolicExtent, dim: Dim) -> Compressed:
+def _place_slices(p: Compressed, slices: Variable, extent: SymbolicExtent, dim: Dim) -> Compressed:
     """A matrix of `extent` slices with the slices of p at ascending positions `slices`, and empty slices elsewhere."""
     counts = subtensor(p.indptr, slice(1, None)) - subtensor(p.indptr, slice(None, -1))
     indptr = indptr_of(sum_at(counts, slices, extent, dim), p.indptr.dtype)
     return with_major(replace(p, indptr=indptr), extent, dim)
 
 
-def scattered(p: Compressed, slices: Variable | None, extent: SymbolicExtent, dim: Dim) -> Compressed:
+def scatter_slices(p: Compressed, slices: Variable | None, extent: SymbolicExtent, dim: Dim) -> Compressed:
     """A matrix of `extent` slices with slice k of p at position slices[k] (None: k), canonical: duplicates add up."""
     across = other_format(p)
     if slices is not None:

@@ -16,7 +16,7 @@ from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Variable
 from aotensor.ops.complex.blocks import is_complex
 from aotensor.ops.complex.holomorphic import holomorphic_in
-from aotensor.ops.complex.parts import parts, whole
+from aotensor.ops.complex.parts import join_parts, parts
 from aotensor.ops.elementwise.arithmetic import neg
 from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.shape.extents import extent_of, extents_of, product
@@ -31,7 +31,7 @@ from aotensor.sparse.reformat import in_format
 
 def solved_by_parts(solve: Callable[..., Variable], p: Compressed, *sides: Variable) -> Variable:
     """Solve A·x = b with complex numbers by `solve` for real ones.   sides: b and optionally a start, (n,) or (n, k)"""
-    return holomorphic_in(whole(*_solved_parts(solve, p, *sides)), p.data, sides[0])
+    return holomorphic_in(join_parts(*_solved_parts(solve, p, *sides)), p.data, sides[0])
 
 
 def _solved_parts(solve: Callable[..., Variable], p: Compressed, *sides: Variable) -> tuple[Variable, Variable]:
@@ -62,7 +62,7 @@ def real_matrix(p: Compressed) -> SparseVariable:
 def with_real_diagonal(p: Compressed) -> Compressed:
     """A complex matrix with the imaginary parts of its diagonal removed, as in a Hermitian matrix."""
     re, im = parts(p.data)
-    return replace(p, data=whole(re, switch(eq(p.indices, major_of_entries(p)), 0, im)))
+    return replace(p, data=join_parts(re, switch(eq(p.indices, major_of_entries(p)), 0, im)))
 
 
 def _in_turn(b: Variable) -> Variable:

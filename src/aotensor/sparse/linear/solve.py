@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.graph.walk import evaluate_all
 from aotensor.ops.complex.blocks import is_complex
@@ -101,8 +101,8 @@ def solve(
     dense A or another rank of b; GraphValueError if A is not square, extents differ (at run time where they are not
     known), or an option is unknown or not for the method.
     """
-    one_of("solve: method", method, (*DIRECT, *METHODS))
-    one_of("solve: preconditioner", preconditioner, PRECONDITIONERS)
+    check_choice("solve: method", method, (*DIRECT, *METHODS))
+    check_choice("solve: preconditioner", preconditioner, PRECONDITIONERS)
     if isinstance(maxiter, bool) or not (maxiter is None or (isinstance(maxiter, int) and maxiter > 0)):
         raise GraphValueError(f"solve: maxiter must be None or a positive number of steps, not {maxiter!r}")
     p, data, right = equations("solve", A, b)

@@ -18,7 +18,7 @@ from aotensor.ops.random.discrete import poisson as dense_poisson
 from aotensor.ops.random.state import Drawn
 from aotensor.ops.shape.extent_checks import fitting
 from aotensor.ops.shape.extents import as_extents, dim_of, extent_of, product
-from aotensor.sparse.checks import counted
+from aotensor.sparse.checks import check_countable
 from aotensor.sparse.compressed_axes import major_of_entries, sum_at
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.index.windows import indptr_of
@@ -68,7 +68,7 @@ class Binomial:
         index = SparseTensorType(self.format, self.dtype, dims).index_dtype
         major = 0 if self.format == "csr" else 1
         width = cast(as_tensor(extents[1 - major]), "int64")
-        positions = counted(positions, extents[1 - major], index, "binomial has {found} rows or columns")
+        positions = check_countable(positions, extents[1 - major], index, "binomial has {found} rows or columns")
         slices, indices = floor_div(positions, width), cast(mod(positions, width), index)
         each = sum_at(ones((extent_of(positions, 0),), "int64"), slices, extents[major], dims[major])
         indptr = indptr_of(each, index)

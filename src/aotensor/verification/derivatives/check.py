@@ -15,10 +15,10 @@ from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options
 from aotensor.errors import AotensorError, UnsupportedError
 from aotensor.sampling.dense_view import Arrays, DenseView
-from aotensor.sampling.pairs import paired
+from aotensor.sampling.pairs import to_pairs
 from aotensor.sampling.samples import Sample, Sampler, reference_values
 from aotensor.verification.child import Job
-from aotensor.verification.derivatives.culprit import first_culprit, purposeful
+from aotensor.verification.derivatives.culprit import first_culprit, intended_change
 from aotensor.verification.derivatives.measure import METHODS, Point, PointChecks
 from aotensor.verification.derivatives.program import Compiled, Derivatives, Execution, Reference
 from aotensor.verification.derivatives.verdict import Finding, Gradient, Judgement, Verdict, concluded
@@ -45,7 +45,7 @@ class GradientChecks:
 
     def __init__(self, f: Definition, seed: int) -> None:
         self._f, self._seed = f, seed
-        self._view = DenseView.of(f)
+        self._view = DenseView.from_function(f)
         inputs = {key: x for key, x in self._view.arguments.items() if is_float(x.dtype)}
         outputs = {key: y for key, y in self._view.results.items() if is_float(y.dtype)}
         self._derivatives = Derivatives(outputs if inputs else {}, inputs)
@@ -71,23 +71,23 @@ class GradientChecks:
         derive = partial(call_with_state, derived)
         self._executions.append(Compiled(self._view, self._derivatives, partial(self._call, called), derive))
         sampler = Sampler(self._f, self._seed)
-        chosen = list(self._extended(f, sampler.samples(samples)))
+        chosen = list(self._with_directions(f, sampler.samples(samples)))
         return compare(f, lambda arrays: derive(list(arrays.values())), chosen, sampler.rng, rtol)
 
     def _call(self, function: LibraryFunction, arrays: Sequence[Array]) -> list[Array]:
         """Call the function itself with arrays of its view."""
-        return [paired(x) for x in call_with_state(function, self._view.joined(arrays))]
+        return [to_pairs(x) for x in call_with_state(function, self._view.join_values(arrays))]
 
     def row(self, method: str) -> str:
         """Check all gradients by one method: one sentence on the result.   Raises: CheckFailed, CheckSkipped"""
         self._check_any()
-        found = self._found_by(method)
+        found = self._findings_of(method)
         wrong = [x for x in found if x.verdict is Verdict.WRONG]
         if wrong:
             raise CheckFailed(str(wrong[0]))
         left = "".join(f"; {key}: {reason}" for key, reason in self._derivatives.left.items())
         if not found:
-            raise CheckSkipped(left[2:] or self._why_nothing(method))
+            raise CheckSkipped(left[2:] or self._no_check_reason(method))
         right = [x for x in found if x.verdict is Verdict.RIGHT]
         counts = f"{len(right)} of {len(found)} derivatives right"
         noisy = [x for x in found if x.verdict is Verdict.NOISY]
@@ -96,7 +96,7 @@ class GradientChecks:
             raise CheckSkipped(text)
         return text
 
-    def _why_nothing(self, method: str) -> str:
+    def _no_check_reason(self, method: str) -> str:
         if not self._points or method != "complex step":
             return "no sample has finite values"
         point = self._points[0]
@@ -107,7 +107,7 @@ class GradientChecks:
                 return error.diagnostic.title
         return "values are computed in float32"
 
-    def _found_by(self, method: str) -> list[Finding]:
+    def _findings_of(self, method: str) -> list[Finding]:
         """The findings of one method at all points, by all executions, computed at the first request."""
         if method not in self._findings:
             found = [x for checks in self._at_points for x in checks.findings(method)]
@@ -123,7 +123,7 @@ class GradientChecks:
         """One verdict per pair of a floating output and a floating input that it depends on."""
         found = []
         for pair in self._derivatives.pulled:
-            own = tuple(x for method in METHODS for x in self._found_by(method) if (x.output, x.input) == pair)
+            own = tuple(x for method in METHODS for x in self._findings_of(method) if (x.output, x.input) == pair)
             verdict, detail = concluded(own)
             culprit = self._culprit if verdict is Verdict.WRONG else None
             found.append(Gradient(*pair, verdict, detail, own, culprit))
@@ -140,7 +140,7 @@ class GradientChecks:
         """Accept a wrong finding if an op on the path changes gradients on purpose, and no op alone is wrong."""
         if x.verdict is not Verdict.WRONG:
             return x
-        view = purposeful(self._derivatives.outputs[x.output], self._derivatives.inputs[x.input])
+        view = intended_change(self._derivatives.outputs[x.output], self._derivatives.inputs[x.input])
         if view is None or self._culprit is not None:
             return x
         assert view.owner is not None
@@ -174,7 +174,7 @@ class GradientChecks:
             return None
         return {key: found[key] for key in self._derivatives.outputs}
 
-    def _extended(self, f: Definition, samples: Iterator[Sample]) -> Iterator[Sample]:
+    def _with_directions(self, f: Definition, samples: Iterator[Sample]) -> Iterator[Sample]:
         """Finite samples, with random cotangents and tangents, for the derivatives."""
         for number, sample in enumerate(samples):
             arrays = self._view.split(sample.arrays)

@@ -40,7 +40,7 @@ def first_culprit(outputs: Sequence[Variable], wrt: Iterable[Variable], values: 
     return None
 
 
-def purposeful(output: Variable, wrt: Variable) -> Variable | None:
+def intended_change(output: Variable, wrt: Variable) -> Variable | None:
     """An output of an op on the path from `wrt` to `output` that changes gradients on purpose, or None."""
     moving, known = {wrt}, dict[Hashable, bool]()
     for node in toposort([output]):
@@ -71,7 +71,9 @@ def _wrong(node: Apply, known: Values, moving: set[Variable], seed: int) -> list
     symbols = {str(k): x for k, x in enumerate(inputs) if not isinstance(x, Constant)}
     try:
         copies = node.op.apply(*inputs).outputs
-        view = DenseView.between(node.op.name, symbols, {str(k): y for k, y in enumerate(copies) if is_float(y.dtype)})
+        view = DenseView.from_graph(
+            node.op.name, symbols, {str(k): y for k, y in enumerate(copies) if is_float(y.dtype)}
+        )
         arrays = view.split({key: known[node.inputs[int(key)]] for key in symbols})
         values = {view.arguments[key]: x for key, x in arrays.items()}
         wrt = {

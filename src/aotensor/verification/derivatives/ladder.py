@@ -88,7 +88,7 @@ def judge_order(ladder: Ladder, derivative: Derivative) -> Judgement:
     clear = [k for k in range(len(floor)) if max(error[k] for error in errors) > _CLEAR * floor[k]]
     if not clear:
         return Judgement(Verdict.NOISY, "rounding hides the order of the error")
-    return _judged_at(ladder, derivative, clear[-1], f"order {order:.2f}: ")
+    return _judge_step_size(ladder, derivative, clear[-1], f"order {order:.2f}: ")
 
 
 def judge_differences(ladder: Ladder, derivative: Derivative, tolerance: float) -> Judgement:
@@ -114,7 +114,7 @@ def judge_differences(ladder: Ladder, derivative: Derivative, tolerance: float) 
         return Judgement(
             Verdict.NOISY, f"rounding: differences give {numeric:.3g} ± {error:.1g}, not {derivative.value:.3g}"
         )
-    return _judged_at(ladder, derivative, best + 1, "", numeric)
+    return _judge_step_size(ladder, derivative, best + 1, "", numeric)
 
 
 def _unusable(ladder: Ladder, derivative: Derivative) -> str | None:
@@ -150,7 +150,9 @@ def _order(error: Array, floor: Array) -> float | None:
     return max(fitted + [float(local[-1])] * (low.size > 0))
 
 
-def _judged_at(ladder: Ladder, derivative: Derivative, k: int, prefix: str, numeric: float | None = None) -> Judgement:
+def _judge_step_size(
+    ladder: Ladder, derivative: Derivative, k: int, prefix: str, numeric: float | None = None
+) -> Judgement:
     """The verdict `wrong`; `noisy` if φ has a kink or a jump at 0, or changes faster than step k resolves."""
     step, larger = ladder.steps[k], max(k - 1, 0)
     ahead, behind = float(ladder.ahead[k] / step), float(ladder.behind[k] / step)

@@ -200,11 +200,11 @@ def _nearby(
 def _ladders(point: Point, reference: Reference, execution: Execution, name: str, x: Variable) -> dict[str, Ladder]:
     """The ladder of ⟨ȳ, y⟩ along the direction of one input, for every output."""
     direction, weights = point.directions[name], point.cotangents
-    start = execution.moved(point.values, x, 0.0)
+    start = execution.evaluate_shifted(point.values, x, 0.0)
 
     def rises(change: Array) -> dict[str, float]:
         try:
-            found = execution.moved(point.values, x, change)
+            found = execution.evaluate_shifted(point.values, x, change)
         except (AotensorError, ValueError, IndexError):
             return dict.fromkeys(start, np.nan)
         return {

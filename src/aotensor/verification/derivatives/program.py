@@ -84,7 +84,7 @@ class Execution(Protocol):
     name: str
     derivatives: Derivatives
 
-    def moved(self, values: Values, x: Variable, change: Array | float) -> dict[str, Array]:
+    def evaluate_shifted(self, values: Values, x: Variable, change: Array | float) -> dict[str, Array]:
         """All outputs at `values`, with input x increased by `change`."""
         ...
 
@@ -114,7 +114,7 @@ class Reference:
         """The values of all leaves on which `path` depends."""
         return values | {y: values[x].astype(y.dtype) for x, y in self._inputs.items()}
 
-    def moved(self, values: Values, x: Variable, change: Array | float) -> dict[str, Array]:
+    def evaluate_shifted(self, values: Values, x: Variable, change: Array | float) -> dict[str, Array]:
         known, wide = self.values_of(values), self._inputs[x]
         known[wide] = np.asarray(known[wide] + change, dtype=wide.dtype)
         with np.errstate(all="ignore"):
@@ -152,7 +152,7 @@ class Compiled:
         self._results = list(f.results)
         self._call, self._derive = call, derive
 
-    def moved(self, values: Values, x: Variable, change: Array | float) -> dict[str, Array]:
+    def evaluate_shifted(self, values: Values, x: Variable, change: Array | float) -> dict[str, Array]:
         known = values | {x: np.asarray(values[x] + change, dtype=x.dtype)}
         found = dict(zip(self._results, self._call([known[y] for y in self._arguments]), strict=True))
         return {key: found[key] for key in self.derivatives.outputs}

@@ -61,7 +61,7 @@ class FmiLayer(Layer):
         starts = tuple(map(start_text, self.starts))
         return replace(super().spec, starts=starts if any(starts) else (), dependencies=tuple(dependencies))
 
-    def fitted(self, functions: Sequence[FunctionSpec]) -> FmiLayer:
+    def without_unsupported(self, functions: Sequence[FunctionSpec]) -> FmiLayer:
         """Return the layer unchanged.
 
         Raises: UnsupportedError if the model needs LAPACK functions for which there are no kernels.

@@ -65,7 +65,7 @@ class IpoptLayer(Layer):
         """The exported symbols of all programs."""
         return tuple(symbol for program in self.programs for symbol in program.kernels.values())
 
-    def fitted(self, functions: Sequence[FunctionSpec]) -> IpoptLayer:
+    def without_unsupported(self, functions: Sequence[FunctionSpec]) -> IpoptLayer:
         """A copy without Hessians that need LAPACK functions for which there are no kernels.
 
         Raises: UnsupportedError if values or first derivatives need them.

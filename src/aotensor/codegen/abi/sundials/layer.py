@@ -67,7 +67,7 @@ class SundialsLayer(Layer):
         """The exported symbols of all right-hand sides."""
         return tuple(symbol for model in self.models for symbol in model.kernels.values())
 
-    def fitted(self, functions: Sequence[FunctionSpec]) -> SundialsLayer:
+    def without_unsupported(self, functions: Sequence[FunctionSpec]) -> SundialsLayer:
         """A copy without derivatives that need LAPACK functions for which there are no kernels.
 
         Raises: UnsupportedError if a right-hand side itself needs them.

@@ -13,7 +13,7 @@ import numpy as np
 import aotensor.tensor as at
 from aotensor.core import dtypes
 from aotensor.errors import GraphValueError
-from aotensor.importers.lax.pooling import pooled, window_slices
+from aotensor.importers.lax.pooling import pool_windows, window_slices
 from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.elementwise import scalar, widened
 from aotensor.importers.onnx.rules.table import rule
@@ -103,7 +103,7 @@ def max_pool(node: Node, x: Any) -> Any:
     """The maximum of each window; the output Indices has the position of the first of equal elements"""
     axes, dtype = _axes(node, x), str(x.type.dtype)
     lowest = -np.inf if dtypes.is_float(dtype) else np.iinfo(dtype).min
-    largest = pooled(_padded(x, axes, lowest), _params(axes), at.maximum, _counts(axes))
+    largest = pool_windows(_padded(x, axes, lowest), _params(axes), at.maximum, _counts(axes))
     return [largest, _places(node, x, axes, largest, lowest)] if node.wants(1) else largest
 
 
@@ -120,7 +120,7 @@ def _places(node: Node, x: Any, axes: list[_Axis], largest: Any, lowest: Any) ->
     first = at.argmax(at.cast(at.stack(is_largest, axis=0), "int8"), axis=0)
     place: Any = at.constant(np.int64(0))
     for axis in (0, 1):
-        place = place * node.extent(x, axis) + _along(at.arange(node.extent(x, axis), dtype="int64"), axis, rank)
+        place = place * node.extent(x, axis) + _vector_along(at.arange(node.extent(x, axis), dtype="int64"), axis, rank)
     offsets: list[Any] = []
     for one in reversed(axes):
         offsets.insert(0, first % one.size)
@@ -129,11 +129,11 @@ def _places(node: Node, x: Any, axes: list[_Axis], largest: Any, lowest: Any) ->
     inner: Any = at.constant(np.int64(0))
     for axis, one, offset in reversed(spatial) if node["storage_order"] else spatial:
         start = at.arange(one.count, dtype="int64") * one.stride - one.before
-        inner = inner * one.extent + _along(start, axis, rank) + offset * one.dilation
+        inner = inner * one.extent + _vector_along(start, axis, rank) + offset * one.dilation
     return place * reduce(mul, (one.extent for one in axes)) + inner
 
 
-def _along(x: Any, axis: int, rank: int) -> Any:
+def _vector_along(x: Any, axis: int, rank: int) -> Any:
     """A vector along one axis of a tensor of this rank."""
     return at.dimshuffle(x, [0 if d == axis else None for d in range(rank)])
 
@@ -169,7 +169,7 @@ def average_pool(node: Node, x: Any) -> Any:
     """
     axes = _axes(node, x)
     wide = widened(x)
-    total = pooled(_padded(wide, axes, 0), _params(axes), at.add, _counts(axes))
+    total = pool_windows(_padded(wide, axes, 0), _params(axes), at.add, _counts(axes))
     elements = [one.elements(bool(node["count_include_pad"])) for one in axes]
     shapes = [[-1, *[1] * (len(axes) - 1 - k)] for k in range(len(axes))]
     number = reduce(mul, (one.reshape(shape) for one, shape in zip(elements, shapes, strict=True)))

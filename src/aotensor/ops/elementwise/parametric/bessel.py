@@ -14,9 +14,9 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
 from aotensor.ops.elementwise.compare import and_, lt, neq, switch
-from aotensor.ops.elementwise.parametric.bessel_reference import first_kind, of_whole_order
+from aotensor.ops.elementwise.parametric.bessel_reference import first_kind, whole_order_reference
 from aotensor.ops.elementwise.parametric.modified_bessel import iv
-from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, of_orders
+from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, emitter_of_orders
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 
 _DISTANCE = 0.02
@@ -104,7 +104,7 @@ jv = elementwise(
     "jv",
     "J_v(x), of real order; for x < 0 of whole orders alone. Differentiable in both to any order.",
     _reference(0),
-    of_orders("jv"),
+    emitter_of_orders("jv"),
     _partials(0),
 )
 
@@ -118,7 +118,7 @@ def _jv(order: int) -> Elementwise:
             "jv",
             "a derivative of J in its order",
             _reference(order),
-            of_orders("jv", order),
+            emitter_of_orders("jv", order),
             _partials(order),
             parameters=(("order", order),),
         )
@@ -128,11 +128,13 @@ def _jv(order: int) -> Elementwise:
 MAKERS["jv"] = _jv
 
 
-def _of_whole_order(name: str, doc: str, reference: Any, partial: Any) -> Elementwise:
-    return elementwise(name, doc, reference, of_orders(name), (partial,))
+def _whole_order_op(name: str, doc: str, reference: Any, partial: Any) -> Elementwise:
+    return elementwise(name, doc, reference, emitter_of_orders(name), (partial,))
 
 
-j0 = _of_whole_order("j0", "J₀(x).", of_whole_order(0), lambda g, x, y: -g * j1(x))
-j1: Elementwise = _of_whole_order("j1", "J₁(x).", of_whole_order(1), lambda g, x, y: g * 0.5 * (j0(x) - jv(2, x)))
-i0 = _of_whole_order("i0", "I₀(x).", scipy_special("i0"), lambda g, x, y: g * i1(x))
-i1: Elementwise = _of_whole_order("i1", "I₁(x).", scipy_special("i1"), lambda g, x, y: g * 0.5 * (i0(x) + iv(2, x)))
+j0 = _whole_order_op("j0", "J₀(x).", whole_order_reference(0), lambda g, x, y: -g * j1(x))
+j1: Elementwise = _whole_order_op(
+    "j1", "J₁(x).", whole_order_reference(1), lambda g, x, y: g * 0.5 * (j0(x) - jv(2, x))
+)
+i0 = _whole_order_op("i0", "I₀(x).", scipy_special("i0"), lambda g, x, y: g * i1(x))
+i1: Elementwise = _whole_order_op("i1", "I₁(x).", scipy_special("i1"), lambda g, x, y: g * 0.5 * (i0(x) + iv(2, x)))

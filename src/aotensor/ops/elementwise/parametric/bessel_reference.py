@@ -37,7 +37,7 @@ def first_kind(v: Array, x: Array) -> Array:
     return np.where(is_far, np.where((points < 0) & (orders % 2 == 1), -far, far), found)
 
 
-def of_whole_order(order: int) -> Callable[[Array], Array]:
+def whole_order_reference(order: int) -> Callable[[Array], Array]:
     """NumPy reference of J₀ or J₁."""
     function = scipy_special(f"j{order}")
 

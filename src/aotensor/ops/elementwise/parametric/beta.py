@@ -14,10 +14,10 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
 from aotensor.ops.elementwise.parametric.quadrature import (
     derivative_of_exponential,
+    emitter_of_orders,
     growth_of_polygamma,
     integral_from_end,
     mean,
-    of_orders,
 )
 from aotensor.ops.elementwise.probability import is_gamma_negative
 from aotensor.ops.elementwise.scipy_reference import scipy_special
@@ -132,7 +132,7 @@ def _beta(i: int, j: int) -> Elementwise:
             "beta",
             "a derivative of B in both operands",
             _reference_derivative(i, j),
-            of_orders("beta", i, j),
+            emitter_of_orders("beta", i, j),
             (lambda g, a, b, y: g * _beta(i + 1, j)(a, b), lambda g, a, b, y: g * _beta(i, j + 1)(a, b)),
             parameters=(("order_a", i), ("order_b", j)),
         )

@@ -14,7 +14,11 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
 from aotensor.ops.elementwise.elementary import inside
 from aotensor.ops.elementwise.parametric.incomplete_gamma import density_in_x, is_outside_of_shapes
-from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, integral_from_end, of_orders
+from aotensor.ops.elementwise.parametric.quadrature import (
+    derivative_of_exponential,
+    emitter_of_orders,
+    integral_from_end,
+)
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 
 # --- references: integrals of tᵏe⁻ᵗ·lnⁿ t in s = ln t, and derivatives of Γ -------------------------------------------
@@ -113,7 +117,7 @@ def _power(order: int) -> Elementwise:
             "gamma_power",
             "xᵏ⁻¹e⁻ˣ, or a derivative of it in k",
             _reference_power(order),
-            of_orders("gamma_power", order),
+            emitter_of_orders("gamma_power", order),
             (
                 lambda g, k, x, y: inside(is_outside_of_shapes(k, x), g, g * _power(order + 1)(k, x)),
                 lambda g, k, x, y: density_in_x(_power, order, g, k, x, y),
@@ -139,7 +143,7 @@ def _partials(name: str, order: int) -> Any:
 
 
 def _public(name: str, doc: str) -> Elementwise:
-    op = elementwise(name, doc, _reference(name, 0), of_orders(name), _partials(name, 0))
+    op = elementwise(name, doc, _reference(name, 0), emitter_of_orders(name), _partials(name, 0))
 
     @cache
     def of_order(order: int) -> Elementwise:
@@ -150,7 +154,7 @@ def _public(name: str, doc: str) -> Elementwise:
                 name,
                 "a derivative in k",
                 _reference(name, order),
-                of_orders(name, order),
+                emitter_of_orders(name, order),
                 _partials(name, order),
                 parameters=(("order", order),),
             )

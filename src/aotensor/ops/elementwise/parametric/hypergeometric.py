@@ -13,7 +13,7 @@ import numpy as np
 from aotensor.core.types import Array
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
-from aotensor.ops.elementwise.parametric.quadrature import of_orders
+from aotensor.ops.elementwise.parametric.quadrature import emitter_of_orders
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 
 _DISTANCE = 0.02
@@ -57,7 +57,7 @@ def _partials(*orders: int) -> Any:
         following = [n + (p == position) for p, n in enumerate(orders)]
 
         def scaled(g: Variable, *operands_and_y: Variable) -> Variable:
-            return g * _of_orders(*following)(*operands_and_y[:-1])
+            return g * _derivative_op(*following)(*operands_and_y[:-1])
 
         return scaled
 
@@ -65,26 +65,26 @@ def _partials(*orders: int) -> Any:
 
 
 @cache
-def _of_orders(*orders: int) -> Elementwise:
+def _derivative_op(*orders: int) -> Elementwise:
     return Elementwise(
         Row(
             "hyp2f1",
             "a derivative of F(a, b; c; z)",
             _reference(*orders),
-            of_orders("hyp2f1", *orders),
+            emitter_of_orders("hyp2f1", *orders),
             _partials(*orders),
             parameters=tuple(zip(("order_a", "order_b", "order_c", "order_z"), orders, strict=True)),
         )
     )
 
 
-MAKERS["hyp2f1"] = _of_orders
+MAKERS["hyp2f1"] = _derivative_op
 
 hyp2f1 = elementwise(
     "hyp2f1",
     "Gauss's F(a, b; c; z) for z ≤ 1; ∞ beyond, unless a or b is a whole number ≤ 0. Differentiable in all four to any "
     "order.",
     scipy_special("hyp2f1"),
-    of_orders("hyp2f1"),
+    emitter_of_orders("hyp2f1"),
     _partials(0, 0, 0, 0),
 )

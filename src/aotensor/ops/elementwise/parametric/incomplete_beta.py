@@ -12,7 +12,11 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
 from aotensor.ops.elementwise.compare import eq, gt, lt, or_, switch
 from aotensor.ops.elementwise.elementary import inside
-from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, integral_from_end, of_orders
+from aotensor.ops.elementwise.parametric.quadrature import (
+    derivative_of_exponential,
+    emitter_of_orders,
+    integral_from_end,
+)
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 
 
@@ -90,7 +94,7 @@ def _density(i: int, j: int) -> Elementwise:
             "beta_density",
             "xᵃ⁻¹(1 − x)ᵇ⁻¹/B(a, b), or a derivative of it in a and b",
             _reference_density(i, j),
-            of_orders("beta_density", i, j),
+            emitter_of_orders("beta_density", i, j),
             (partial(1, 0), partial(0, 1), lambda g, a, b, x, y: _density_in_x(i, j, g, a, b, x, y)),
             parameters=(("order_a", i), ("order_b", j)),
         )
@@ -152,7 +156,7 @@ def _distribution(i: int, j: int) -> Elementwise:
             "betainc",
             "a derivative in a and b",
             _reference_distribution(i, j),
-            of_orders("betainc", i, j),
+            emitter_of_orders("betainc", i, j),
             _partials(i, j),
             parameters=(("order_a", i), ("order_b", j)),
         )
@@ -166,6 +170,6 @@ betainc = elementwise(
     "I_x(a, b) = ∫₀ˣ tᵃ⁻¹(1 − t)ᵇ⁻¹ dt/B(a, b), regularised; nan for a < 0, b < 0 and x outside of 0 … 1. "
     "Differentiable in all three to any order.",
     scipy_special("betainc"),
-    of_orders("betainc", 0, 0),
+    emitter_of_orders("betainc", 0, 0),
     _partials(0, 0),
 )

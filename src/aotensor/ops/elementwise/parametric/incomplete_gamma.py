@@ -14,7 +14,11 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
 from aotensor.ops.elementwise.compare import eq, gt, isinf, lt, or_, switch
 from aotensor.ops.elementwise.elementary import inside
-from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, integral_from_end, of_orders
+from aotensor.ops.elementwise.parametric.quadrature import (
+    derivative_of_exponential,
+    emitter_of_orders,
+    integral_from_end,
+)
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 
 # --- density ---------------------------------------------------------------------------------------------------------
@@ -88,7 +92,7 @@ def _density(order: int) -> Elementwise:
             "gamma_density",
             "xᵃ⁻¹e⁻ˣ/Γ(a), or a derivative of it in a",
             _reference_density(order),
-            of_orders("gamma_density", order),
+            emitter_of_orders("gamma_density", order),
             (
                 lambda g, a, x, y: inside(is_outside_of_shapes(a, x), g, g * _density(order + 1)(a, x)),
                 lambda g, a, x, y: density_in_x(_density, order, g, a, x, y),
@@ -207,7 +211,7 @@ def _derivatives(name: str) -> Any:
                 name,
                 "a derivative in a",
                 _reference_ratio(name, order),
-                of_orders(name, order),
+                emitter_of_orders(name, order),
                 _partials(name, order),
                 parameters=(("order", order),),
             )
@@ -218,7 +222,7 @@ def _derivatives(name: str) -> Any:
 
 def _public(name: str, doc: str) -> Elementwise:
     MAKERS[name] = _derivatives(name)
-    return elementwise(name, doc, scipy_special(name), of_orders(name, 0), _partials(name, 0))
+    return elementwise(name, doc, scipy_special(name), emitter_of_orders(name, 0), _partials(name, 0))
 
 
 gammainc = _public(

@@ -16,7 +16,7 @@ import numpy as np
 from aotensor.core.types import Array
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
-from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, of_orders
+from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, emitter_of_orders
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 
 # --- references: integrals over lines in the plane --------------------------------------------------------------------
@@ -208,7 +208,7 @@ def _function(name: str, doc: str, reference: Callable[..., Any]) -> Elementwise
             lambda g, v, x, y: g * of_order(n, j + 1)(v, x),
         )
 
-    op = elementwise(name, doc, reference(0, 0, scale), of_orders(name), partials(0, 0))
+    op = elementwise(name, doc, reference(0, 0, scale), emitter_of_orders(name), partials(0, 0))
 
     @cache
     def of_order(order: int = 0, order_x: int = 0) -> Elementwise:
@@ -219,7 +219,7 @@ def _function(name: str, doc: str, reference: Callable[..., Any]) -> Elementwise
                 name,
                 f"a derivative of {name} in order and argument",
                 reference(order, order_x, scale),
-                of_orders(name, order, order_x),
+                emitter_of_orders(name, order, order_x),
                 partials(order, order_x),
                 parameters=(("order", order), ("order_x", order_x)),
             )

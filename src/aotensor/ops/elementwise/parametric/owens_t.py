@@ -15,9 +15,9 @@ from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
 from aotensor.ops.elementwise.parametric.incomplete_gamma import gammaincc
 from aotensor.ops.elementwise.parametric.quadrature import (
     derivative_of_exponential,
+    emitter_of_orders,
     growth_of_polygamma,
     mean,
-    of_orders,
 )
 from aotensor.ops.elementwise.probability import gamma
 from aotensor.ops.elementwise.scipy_reference import scipy_special
@@ -36,7 +36,7 @@ owens_t = elementwise(
     "owens_t",
     "Owen's T(h, a) = 1/(2π)·∫₀ᵃ e^{−h²(1 + t²)/2}/(1 + t²) dt.",
     scipy_special("owens_t"),
-    of_orders("owens_t"),
+    emitter_of_orders("owens_t"),
     (_owens_in_height, _owens_in_slope),
 )
 
@@ -91,7 +91,7 @@ def _poch(i: int, j: int) -> Elementwise:
             "poch",
             "a derivative of Γ(z + m)/Γ(z)",
             _reference_poch(i, j),
-            of_orders("poch", i, j),
+            emitter_of_orders("poch", i, j),
             _partials_of_poch(i, j),
             parameters=(("order_z", i), ("order_m", j)),
         )
@@ -104,7 +104,7 @@ poch = elementwise(
     "poch",
     "(z)ₘ = Γ(z + m)/Γ(z), a polynomial in z for whole m; ∞ where Γ(z + m) alone has a pole, 0 where Γ(z) has.",
     _reference_poch(0, 0),
-    of_orders("poch"),
+    emitter_of_orders("poch"),
     _partials_of_poch(0, 0),
 )
 

@@ -42,7 +42,7 @@ def derivative_of_exponential(top: Index, derivatives: Mapping[Index, Any]) -> A
     return found[top]
 
 
-def of_orders(name: str, *orders: int) -> Callable[..., Scalar]:
+def emitter_of_orders(name: str, *orders: int) -> Callable[..., Scalar]:
     """A function from orders to the emitter of that derivative of a special function, named like `gammainc_2`."""
     member = "_".join([name, *map(str, orders)]) if any(orders) else name
 

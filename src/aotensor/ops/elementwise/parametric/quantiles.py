@@ -12,7 +12,7 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, elementwise
 from aotensor.ops.elementwise.compare import and_, eq, gt, lt, or_, switch
 from aotensor.ops.elementwise.elementary import inside
-from aotensor.ops.elementwise.parametric.quadrature import of_orders
+from aotensor.ops.elementwise.parametric.quadrature import emitter_of_orders
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 
 
@@ -35,7 +35,7 @@ def _gamma_quantile(name: str, doc: str, distribution: str) -> Elementwise:
     def in_probability(g: Variable, a: Variable, p: Variable, y: Variable) -> Variable:
         return inside(_outside((a, p)), g, sign * g / MAKERS["gamma_density"]()(a, y))
 
-    return elementwise(name, doc, scipy_special(name), of_orders(name), (in_shape, in_probability))
+    return elementwise(name, doc, scipy_special(name), emitter_of_orders(name), (in_shape, in_probability))
 
 
 def _is_end(p: Variable) -> Variable:
@@ -79,6 +79,6 @@ betaincinv: Elementwise = elementwise(
     "betaincinv",
     "The x with I_x(a, b) = p; nan for a ≤ 0, b ≤ 0 and p outside of 0 … 1. Differentiable in all three to any order.",
     scipy_special("betaincinv"),
-    of_orders("betaincinv"),
+    emitter_of_orders("betaincinv"),
     tuple(_beta_slope(position) for position in range(3)),
 )

@@ -21,7 +21,7 @@ from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.elementwise.elementary import log
 from aotensor.ops.linalg.lapack import Lapack, MatrixOp, adjoint, from_lapack, lapack, square_core, to_lapack
 from aotensor.ops.linalg.matrices import check_square, per_matrix
-from aotensor.ops.linalg.shapes import of_finite
+from aotensor.ops.linalg.shapes import if_finite
 from aotensor.ops.linalg.solve import inv
 from aotensor.ops.linalg.svd import FAILED
 from aotensor.ops.linear import LinearisedOp
@@ -88,7 +88,7 @@ class ComplexAdjugate(LinearisedOp, MatrixOp):
     def _adjugate(self, x: Array) -> Any:
         if not x.size:
             return x
-        left, values, right = of_finite(np.linalg.svd, x)
+        left, values, right = if_finite(np.linalg.svd, x)
         n = len(values)
         others = np.prod(np.where(np.eye(n, dtype=bool), 1, values), axis=-1)
         return np.linalg.det(left @ right) * (right.conj().T * others) @ left.conj().T

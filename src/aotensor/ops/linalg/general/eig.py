@@ -21,7 +21,7 @@ from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.linalg.eigen import inverse_differences
-from aotensor.ops.linalg.general.phases import is_leading, of_leading, phases, turn
+from aotensor.ops.linalg.general.phases import is_leading, leading_component, phase_rate, phases
 from aotensor.ops.linalg.general.schur import FAILED
 from aotensor.ops.linalg.lapack import (
     MatrixOp,
@@ -79,7 +79,7 @@ class Eig(MatrixOp):
         if 1 in live:
             ct_v = live[1]
             along = sum_over(ct_v * v, axis=-2, keepdims=True)
-            at_leading = switch(is_leading(v), imag(along) / of_leading(real(v), v), 0)
+            at_leading = switch(is_leading(v), imag(along) / leading_component(real(v), v), 0)
             inner = ct_v - real(along) * conj(v) - complex_of_parts(zeros_like(at_leading), at_leading)
             terms.append(inverse_differences(w) * matmul(matrix_transpose(v), inner))
         vt = matrix_transpose(v)
@@ -91,7 +91,7 @@ class Eig(MatrixOp):
         inner = solve(v, matmul(tx, v), on_error="nan")
         moved = matmul(v, inverse_differences(w) * inner)
         stretch = sum_over(real(conj(v) * moved), axis=-2, keepdims=True)
-        return [diagonal(inner, 0, -2, -1), moved - v * complex_of_parts(stretch, turn(moved, v))]
+        return [diagonal(inner, 0, -2, -1), moved - v * complex_of_parts(stretch, phase_rate(moved, v))]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         (x,) = inputs

@@ -11,7 +11,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.complex.parts import real, to_complex
 from aotensor.ops.contract import matmul
@@ -162,7 +162,7 @@ def sqrtm(a: Any, on_error: str = "raise") -> Variable:
 
     Raises: GraphTypeError below rank 2, GraphValueError for a matrix that is not square.
     """
-    one_of("sqrtm: on_error", on_error, ON_ERROR)
+    check_choice("sqrtm: on_error", on_error, ON_ERROR)
     return SquareRoot(on_error)(as_square("sqrtm", floating_matrix("sqrtm", a)))  # type: ignore[no-any-return]
 
 
@@ -175,5 +175,5 @@ def logm(a: Any, on_error: str = "raise") -> Variable:
 
     Raises: GraphTypeError below rank 2, GraphValueError for a matrix that is not square.
     """
-    one_of("logm: on_error", on_error, ON_ERROR)
+    check_choice("logm: on_error", on_error, ON_ERROR)
     return Logarithm(on_error)(as_square("logm", floating_matrix("logm", a)))  # type: ignore[no-any-return]

@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError, GraphTypeError, GraphValueError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import connected, sum_terms
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.complex.parts import conj
@@ -46,7 +46,7 @@ _ROWS: Final = "extents of the matrices of the equation"
 _UNSTABLE: Final = "there is no stabilising solution"
 
 
-def _of_one_kind(name: str, *xs: Any) -> list[Variable]:
+def _common_square_matrices(name: str, *xs: Any) -> list[Variable]:
     """Convert operands to square matrices of one dtype and batch.   Raises: GraphValueError for sizes that differ"""
     found = both_floating(*(floating_matrix(name, x) for x in xs))
     try:
@@ -65,7 +65,7 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Variable:
 
     Raises: GraphTypeError below rank 2, GraphValueError for extents that differ (at run time where they are not known).
     """
-    a, q = _of_one_kind("solve_continuous_lyapunov", a, q)
+    a, q = _common_square_matrices("solve_continuous_lyapunov", a, q)
     return Sylvester(False, True)(a, a, q)  # type: ignore[no-any-return]
 
 
@@ -80,8 +80,8 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Variab
     or another method; LinAlgError at run time where the solution is not unique.
     """
     name = "solve_discrete_lyapunov"
-    one_of(f"{name}: method", method, (None, "direct", "bilinear"))
-    a, q = _of_one_kind(name, a, q)
+    check_choice(f"{name}: method", method, (None, "direct", "bilinear"))
+    a, q = _common_square_matrices(name, a, q)
     rows = a.static_shape[-1]
     if method == "direct" or (method is None and rows is not None and rows < _DIRECT):
         return _direct(a, q)

@@ -26,19 +26,19 @@ def is_leading(v: Variable) -> Variable:
     return eq(expand_dims(arange(extent_of(v, -2)), 1), expand_dims(leading, -2))
 
 
-def of_leading(x: Variable, v: Variable) -> Variable:
+def leading_component(x: Variable, v: Variable) -> Variable:
     """The component of each column of x at which v has its leading component.   (…, m, k) → (…, 1, k)"""
     return sum_over(switch(is_leading(v), x, 0), axis=-2, keepdims=True)
 
 
 def phases(v: Variable) -> Variable:
     """Factors that make the leading component of each column real and positive.   (…, m, k) → (…, 1, k)"""
-    leading = of_leading(v, v)
+    leading = leading_component(v, v)
     size = absolute(leading)
     is_zero = eq(size, 0)
     return switch(is_zero, 1, conj(leading) / switch(is_zero, 1, size))
 
 
-def turn(tangent: Variable, v: Variable) -> Variable:
+def phase_rate(tangent: Variable, v: Variable) -> Variable:
     """Imaginary part of tangent/v at the leading component of each column of v: how fast its phase changes."""
-    return of_leading(imag(tangent), v) / of_leading(real(v), v)
+    return leading_component(imag(tangent), v) / leading_component(real(v), v)

@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError, GraphTypeError, GraphValueError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import null_gradient
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.linalg.general.schur import FAILED, NO_RULE, SORTS, UNSORTED, complex_if_asked
@@ -119,7 +119,7 @@ def ordqz(a: Any, b: Any, sort: str | None = "lhp", output: str = "real") -> lis
     Raises: as qz, GraphValueError for another sort (also a function), LinAlgError at run time where eigenvalues cannot
     be sorted.
     """
-    return _factors("ordqz", a, b, output, one_of("ordqz: sort", sort, (None, *SORTS)))
+    return _factors("ordqz", a, b, output, check_choice("ordqz: sort", sort, (None, *SORTS)))
 
 
 def _factors(name: str, a: Any, b: Any, output: str, sort: str | None) -> list[Variable]:

@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
-from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import null_gradient
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.complex.parts import conj, to_complex
@@ -189,13 +189,13 @@ def schur(a: Any, output: str = "real", sort: str | None = None) -> list[Variabl
     function); LinAlgError at run time where the iteration does not converge, or where eigenvalues cannot be sorted.
     """
     x = as_square("schur", floating_matrix("schur", a))
-    one_of("schur: sort", sort, (None, *SORTS))
+    check_choice("schur: sort", sort, (None, *SORTS))
     return list(Schur(sort).apply(complex_if_asked("schur", x, output)).outputs)
 
 
 def complex_if_asked(name: str, x: Variable, output: str) -> Variable:
     """x, made complex for output "complex".   Raises: GraphValueError for an output other than "complex" or "real"."""
-    if one_of(f"{name}: output", output, ("real", "r", "complex", "c"))[0] == "c" and not is_complex(x):
+    if check_choice(f"{name}: output", output, ("real", "r", "complex", "c"))[0] == "c" and not is_complex(x):
         return to_complex(x, dtypes.complex_of(x.dtype))
     return x
 

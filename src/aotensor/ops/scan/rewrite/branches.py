@@ -15,7 +15,7 @@ from typing import TypeAlias
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied, missed
 from aotensor.graph.passes.run import graph_pass
-from aotensor.graph.site import made_at
+from aotensor.graph.site import variables_at
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import replace, toposort
@@ -33,7 +33,7 @@ def sink_into_branches(outputs: Sequence[Variable], stop: Collection[Variable]) 
 
     Choices inside of branches are not changed here: they are rewritten with the bodies.
     """
-    outputs = _decided(outputs, stop)
+    outputs = _remove_decided_choices(outputs, stop)
     nodes = toposort(outputs, stop=stop)
     targets = _targets(nodes, outputs)
     exports = _exports(nodes, targets)
@@ -42,7 +42,7 @@ def sink_into_branches(outputs: Sequence[Variable], stop: Collection[Variable]) 
         if targets[node] is not None:
             continue
         if isinstance(node.op, IfElse):
-            with made_at(node.outputs[0].site):
+            with variables_at(node.outputs[0].site):
                 known.update(_Sinking(node, targets, exports, known).made())
             _report(node, targets)
         else:
@@ -64,7 +64,7 @@ def _report(choice: Apply, targets: Mapping[Apply, Target]) -> None:
         )
 
 
-def _decided(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+def _remove_decided_choices(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
     """The graph without choices that an enclosing choice by the same condition decides."""
     nodes = toposort(outputs, stop=stop)
     targets = _targets(nodes, outputs)

@@ -23,7 +23,7 @@ from aotensor.core.types import TensorType
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied, missed
 from aotensor.graph.passes.run import graph_pass
-from aotensor.graph.site import made_at
+from aotensor.graph.site import variables_at
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable, Variables, constant
 from aotensor.graph.walk import toposort
@@ -99,11 +99,11 @@ def _rewritten(
         ends.update(dict.fromkeys(group.last_rows, steps))
     for node in toposort(outputs, stop=stop):
         if node in members:
-            with made_at(node.outputs[0].site):
+            with variables_at(node.outputs[0].site):
                 members[node].add(node)
         elif node in ends:
             x, *symbols = node.inputs
-            with made_at(node.outputs[0].site):
+            with variables_at(node.outputs[0].site):
                 row = ends[node].last[x]
                 known[node.outputs[0]] = rest_of_last_row(node, row, [known.get(s, s) for s in symbols])
         else:
@@ -232,7 +232,7 @@ class _Segments:
         if is_read:
             self.states[node] = mapped[: len(states)]
             mapped = mapped[len(states) :]
-        return list(found[: len(states)]), [self._joined(x) for x in mapped]
+        return list(found[: len(states)]), [self._merge_axes(x) for x in mapped]
 
     def _run_rest(self, node: Apply, op: Scan, states: list[Variable]) -> tuple[list[Variable], list[Variable]]:
         """The states after the steps that follow the last segment, and the rows of all mapped values of these steps."""
@@ -264,7 +264,7 @@ class _Segments:
         """The number of the first step of each segment.   (segments,)"""
         return arange(self.count) * constant(self.length, dtype="int64")
 
-    def _joined(self, x: Variable) -> Variable:
+    def _merge_axes(self, x: Variable) -> Variable:
         """Merge the axes of segments and steps: (segments, length, …) → (segments * length, …)."""
         return reshape(x, [self.count * self.length, *extents_of(x)[2:]])
 

@@ -32,7 +32,7 @@ class Draft:
     needs_step: bool = False
 
     @staticmethod
-    def of(node: Apply, known: Mapping[Variable, Variable]) -> Draft:
+    def from_node(node: Apply, known: Mapping[Variable, Variable]) -> Draft:
         """The draft of a node, with inputs that may have been replaced."""
         op = node.op
         assert isinstance(op, Scan)

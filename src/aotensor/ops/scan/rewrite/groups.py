@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
 from aotensor.graph.op import Apply
-from aotensor.graph.site import made_at
+from aotensor.graph.site import variables_at
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import toposort
@@ -134,8 +134,8 @@ def without_conditions(outputs: Sequence[Variable], stop: Collection[Variable]) 
         count = node.outputs[-1]
         rows = [x for x in stacked_outputs(node) if _is_read_by_loops(x, count, readers)]
         if rows:
-            with made_at(node.outputs[0].site):
-                known.update(_repeated(node, known, rows))
+            with variables_at(node.outputs[0].site):
+                known.update(_recomputed_rows(node, known, rows))
     return [known.get(x, x) for x in outputs]
 
 
@@ -147,7 +147,9 @@ def _is_read_by_loops(x: Variable, count: Variable, readers: dict[Variable, list
     )
 
 
-def _repeated(node: Apply, known: dict[Variable, Variable], rows: Sequence[Variable]) -> dict[Variable, Variable]:
+def _recomputed_rows(
+    node: Apply, known: dict[Variable, Variable], rows: Sequence[Variable]
+) -> dict[Variable, Variable]:
     """Stacked value that other loops read → the same value, from a loop without condition over the same number of
     steps.
     """

@@ -60,7 +60,7 @@ def for_all_rows(
     """
     if not parts:
         return []
-    wholes = {slot: cut(x, steps) for slot, x in zip(draft.slots.sequences, draft.given.sequences, strict=True)}
+    wholes = {slot: read_rows(x, steps) for slot, x in zip(draft.slots.sequences, draft.given.sequences, strict=True)}
     wholes.update(more)
     symbols = {x: Variable(TensorType(whole.dtype, whole.tensor_type.shape)) for x, whole in wholes.items()}
     whole_parts = batch(parts, symbols)
@@ -69,7 +69,7 @@ def for_all_rows(
     return as_products(outside, [*fixed.values(), *wholes.values()])
 
 
-def cut(x: Variable, steps: Variable) -> Variable:
+def read_rows(x: Variable, steps: Variable) -> Variable:
     """The rows of the sequence x that a loop with `steps` steps reads: x[:steps]."""
     return x if spans(steps, x) else FirstRows()(x, steps)
 

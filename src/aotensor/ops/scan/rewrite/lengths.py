@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.graph.variable import Constant, Variable
 from aotensor.ops.scan.op import Scan
 from aotensor.ops.scan.rewrite.groups import Group
-from aotensor.ops.shape.inference import Given, Inference
+from aotensor.ops.shape.inference import Inference, LeafFacts
 
 Extents: TypeAlias = tuple[int | None, ...]
 _NEAR: Final = 1.5
@@ -29,7 +29,7 @@ class Lengths:
         levels: int,
     ) -> None:
         self._levels = levels
-        self._given = {x: Given(extents.get(x, x.static_shape)) for x in stop}
+        self._given = {x: LeafFacts(extents.get(x, x.static_shape)) for x in stop}
 
     def segments(self, group: Group) -> list[int] | None:
         """The segment length at each level, none for few steps; None for an unknown trip count."""
@@ -38,9 +38,9 @@ class Lengths:
         steps = _most_steps(group.loops[0].inputs[0], inference)
         if steps is None:
             return None
-        row = sum(_bytes(inference.of(x)[1:], x) for x in group.dropped)
+        row = sum(_bytes(inference.extents_of(x)[1:], x) for x in group.dropped)
         states = sum(
-            _bytes(inference.of(x), x)
+            _bytes(inference.extents_of(x), x)
             for node in group.loops
             if any(x in group.dropped for x in node.outputs)
             for x in _initial(node.op, node.inputs)

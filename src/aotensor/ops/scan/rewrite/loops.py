@@ -9,7 +9,7 @@ from typing import TypeAlias
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied
 from aotensor.graph.passes.run import graph_pass
-from aotensor.graph.site import made_at
+from aotensor.graph.site import variables_at
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.create import alloc
@@ -18,9 +18,9 @@ from aotensor.ops.scan.extents import rebuilt
 from aotensor.ops.scan.layout import Results
 from aotensor.ops.scan.op import Scan
 from aotensor.ops.scan.rewrite.draft import Draft
-from aotensor.ops.scan.rewrite.hoist import body_nodes, cut, depends_only_on, hoist
+from aotensor.ops.scan.rewrite.hoist import body_nodes, depends_only_on, hoist, read_rows
+from aotensor.ops.scan.rewrite.simplify import tidy
 from aotensor.ops.scan.rewrite.sink import Sinking
-from aotensor.ops.scan.rewrite.tidy import tidy
 from aotensor.ops.shape.axes import shape_padleft
 from aotensor.ops.shape.extents import extents_of
 
@@ -38,15 +38,15 @@ def hoist_from_loops(outputs: Sequence[Variable], stop: Collection[Variable]) ->
     """Hoists loop-invariant operations out of loops, and computes operations on sequences alone for all steps at
     once.
     """
-    return _each_loop(outputs, stop, _hoisted)
+    return _each_loop(outputs, stop, _hoist)
 
 
 @graph_pass("sink", topic="loops", is_free=True, for_loops=True)
-def sink_behind_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+def sink_after_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
     """Moves operations that no later step needs after the loop, for all steps at once: a sum of outer products
     becomes one product.
     """
-    return _each_loop(outputs, stop, _sunk)
+    return _each_loop(outputs, stop, _sink)
 
 
 def _each_loop(outputs: Sequence[Variable], stop: Collection[Variable], change: _Change) -> list[Variable]:
@@ -54,14 +54,14 @@ def _each_loop(outputs: Sequence[Variable], stop: Collection[Variable], change: 
     for node in toposort(outputs, stop=stop):
         made = None
         if isinstance(node.op, Scan):
-            with made_at(node.outputs[0].site):
-                draft = Draft.of(node, known)
-                made = change(draft) if _knows_its_dims(draft) else None
+            with variables_at(node.outputs[0].site):
+                draft = Draft.from_node(node, known)
+                made = change(draft) if _has_static_broadcasts(draft) else None
         known.update(rebuilt(node, known) if made is None else zip(node.outputs, made, strict=True))
     return [known.get(x, x) for x in outputs]
 
 
-def _hoisted(draft: Draft) -> list[Variable]:
+def _hoist(draft: Draft) -> list[Variable]:
     before = body_nodes(draft)
     could = depends_only_on(before, [*draft.slots.sequences, *draft.slots.constants])
     draft.made = draft.results_like(tidy(draft.made.flat(), draft.slots.flat()))
@@ -79,7 +79,7 @@ def _hoisted(draft: Draft) -> list[Variable]:
     return Results(results.states, [columns[x] for x in mapped], results.last).flat()
 
 
-def _sunk(draft: Draft) -> list[Variable] | None:
+def _sink(draft: Draft) -> list[Variable] | None:
     if draft.op.is_frugal:
         return None
     before = body_nodes(draft)
@@ -109,14 +109,14 @@ def _all_rows(draft: Draft, x: Variable) -> Variable | None:
     """All rows of a mapped value that the loop only copies from its inputs; else None."""
     n_steps = draft.given.n_steps
     if x in draft.slots.sequences:
-        return cut(draft.given.sequences[draft.slots.sequences.index(x)], n_steps)
+        return read_rows(draft.given.sequences[draft.slots.sequences.index(x)], n_steps)
     if x in draft.slots.constants:
         whole = draft.outside(x)
         return alloc(shape_padleft(whole), [n_steps, *extents_of(whole)])
     return None
 
 
-def _knows_its_dims(draft: Draft) -> bool:
+def _has_static_broadcasts(draft: Draft) -> bool:
     """Is each dim of 1 along which the body broadcasts also statically 1 outside of the loop?"""
     slots, given = draft.slots, draft.given
     pairs = [

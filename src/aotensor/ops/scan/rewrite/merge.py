@@ -17,7 +17,7 @@ from typing import Final
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied, missed
 from aotensor.graph.passes.run import graph_pass
-from aotensor.graph.site import made_at
+from aotensor.graph.site import variables_at
 from aotensor.graph.unify import Numbering, unify
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import replace, toposort
@@ -42,7 +42,7 @@ def merge_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list
         mapping = _first_merger(loops, stop)
         if not mapping:
             for first, second in pairwise(loops):
-                reason = _why_apart(first, second, stop)
+                reason = _merge_obstacle(first, second, stop)
                 missed("loops {} and {} not merged: {}", first, second, reason, hint=_ALLOWS.get(reason, ""))
             return found
         found = unify(replace(found, {old: new for old, new in mapping.items() if old not in stop}), stop)
@@ -66,7 +66,7 @@ def _is_candidate(first: Apply, second: Apply) -> bool:
     )
 
 
-def _why_apart(first: Apply, second: Apply, stop: Collection[Variable]) -> str:
+def _merge_obstacle(first: Apply, second: Apply, stop: Collection[Variable]) -> str:
     """The reason why two loops cannot be merged."""
     if first.inputs[0] is not second.inputs[0]:
         return "their trip counts may differ"
@@ -81,15 +81,15 @@ def _depends(node: Apply, on: Apply, stop: Collection[Variable]) -> bool:
 
 def _merged(first: Apply, second: Apply) -> dict[Variable, Variable]:
     """Output of either loop → output of the merged one; empty if they share no work, or stop differently."""
-    drafts = [Draft.of(first, {}), Draft.of(second, {})]
+    drafts = [Draft.from_node(first, {}), Draft.from_node(second, {})]
     classes, numbers = _partition(drafts, [first, second])
     if not _share_work(drafts, [first, second], classes, numbers):
         return {}
-    ends = {numbers.of(draft.made.last) for draft in drafts if draft.made.last is not None}
+    ends = {numbers.number_of(draft.made.last) for draft in drafts if draft.made.last is not None}
     if len(ends) > 1:
         return {}
-    with made_at(first.outputs[0].site):
-        return _built(drafts, [first, second], classes, numbers)
+    with variables_at(first.outputs[0].site):
+        return _build_merged(drafts, [first, second], classes, numbers)
 
 
 def _partition(drafts: Sequence[Draft], nodes: Sequence[Apply]) -> tuple[list[list[int]], Numbering]:
@@ -101,12 +101,12 @@ def _partition(drafts: Sequence[Draft], nodes: Sequence[Apply]) -> tuple[list[li
     ]
     classes, count = _numbered(keys), 0
     while True:
-        numbers = Numbering(_leaves(drafts, classes))
+        numbers = Numbering(_input_keys(drafts, classes))
         for node in nodes:
             for inner in node.op.body.nodes:  # type: ignore[attr-defined]
                 numbers.add(inner)
         keys = [
-            [(old, numbers.of(new)) for old, new in zip(group, draft.made.states, strict=True)]
+            [(old, numbers.number_of(new)) for old, new in zip(group, draft.made.states, strict=True)]
             for group, draft in zip(classes, drafts, strict=True)
         ]
         refined = _numbered(keys)
@@ -121,7 +121,7 @@ def _numbered(keys: Sequence[Sequence[Hashable]]) -> list[list[int]]:
     return [[numbers.setdefault(key, len(numbers)) for key in group] for group in keys]
 
 
-def _leaves(drafts: Sequence[Draft], classes: Sequence[Sequence[int]]) -> dict[Variable, Hashable]:
+def _input_keys(drafts: Sequence[Draft], classes: Sequence[Sequence[int]]) -> dict[Variable, Hashable]:
     """Key of each input of the bodies: the sequence, the non-sequence, or the state's class and the tap."""
     found: dict[Variable, Hashable] = {}
     for draft, group in zip(drafts, classes, strict=True):
@@ -142,13 +142,13 @@ def _share_work(
     if set(classes[0]) & set(classes[1]):
         return True
     costly = [
-        {numbers.of(x) for inner in node.op.body.nodes if not is_cheap(inner.op) for x in inner.outputs}  # type: ignore[attr-defined]
+        {numbers.number_of(x) for inner in node.op.body.nodes if not is_cheap(inner.op) for x in inner.outputs}  # type: ignore[attr-defined]
         for node in nodes
     ]
     return bool(costly[0] & costly[1])
 
 
-def _built(
+def _build_merged(
     drafts: Sequence[Draft], nodes: Sequence[Apply], classes: Sequence[Sequence[int]], numbers: Numbering
 ) -> dict[Variable, Variable]:
     """The merged loop. A state is carried twice if one loop stacks all values and the other keeps the last one."""
@@ -172,13 +172,13 @@ def _built(
         for inner in node.op.body.nodes:  # type: ignore[attr-defined]
             new = rebuilt(inner, known)
             for x in inner.outputs:
-                known[x] = by_number.setdefault(numbers.of(x), new.get(x, x))
+                known[x] = by_number.setdefault(numbers.number_of(x), new.get(x, x))
     for node, draft, group in zip(nodes, drafts, classes, strict=True):
         outputs = draft.op.results(node.outputs)
         for x, state, stacked in zip(outputs.states, group, draft.is_stacked, strict=True):
             wanted.append((x, "states", positions[state, stacked]))
         for x, value in zip(outputs.mapped, draft.made.mapped, strict=True):
-            number = numbers.of(value)
+            number = numbers.number_of(value)
             if number not in columns:
                 columns[number] = len(whole.made.mapped)
                 whole.made.mapped.append(known.get(value, value))
@@ -206,11 +206,11 @@ def _adopt_inputs(
         (draft.slots.constants, draft.given.constants, whole.slots.constants, whole.given.constants),
     ):
         for slot, x in zip(slots, wholes, strict=True):
-            if numbers.of(slot) not in by_number:
-                by_number[numbers.of(slot)] = slot
+            if numbers.number_of(slot) not in by_number:
+                by_number[numbers.number_of(slot)] = slot
                 all_slots.append(slot)
                 all_wholes.append(x)
-            known[slot] = by_number[numbers.of(slot)]
+            known[slot] = by_number[numbers.number_of(slot)]
     parts = zip(group, draft.is_stacked, draft.taps, draft.slots.taps, draft.given.initial, strict=True)
     for state, stacked, taps, slots, initial in parts:
         if (state, stacked) not in positions:
@@ -222,7 +222,7 @@ def _adopt_inputs(
             whole.slots.taps.append(list(own))
             whole.given.initial.append(initial)
         for slot in slots:
-            known[slot] = by_number.setdefault(numbers.of(slot), slot)
+            known[slot] = by_number.setdefault(numbers.number_of(slot), slot)
 
 
 def _adopt_states(

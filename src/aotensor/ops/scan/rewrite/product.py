@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from aotensor.graph.site import made_at
+from aotensor.graph.site import variables_at
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.contract import Contract
@@ -21,7 +21,7 @@ def as_products(outputs: Sequence[Variable], stop: Collection[Variable]) -> list
     """The pass: the graph, with contractions as matrix products if the axes of each group are contiguous."""
     known: dict[Variable, Variable] = {}
     for node in toposort(outputs, stop=stop):
-        with made_at(node.outputs[0].site):
+        with variables_at(node.outputs[0].site):
             if isinstance(node.op, Contract):
                 x, y = (known.get(one, one) for one in node.inputs)
                 known[node.outputs[0]] = contracted(node.op.spec, x, y)
@@ -39,7 +39,7 @@ def contracted(spec: str, x: Variable, y: Variable) -> Variable:
     columns = "".join(letter for letter in out if letter in right and letter not in left)
     is_matrix = len(left) <= 2 and len(right) <= 2
     is_batch = len(rows) + len(columns) != len(out)
-    if is_matrix or is_batch or not inner or not _lie_together(left, right, inner, rows, columns):
+    if is_matrix or is_batch or not inner or not _are_adjacent(left, right, inner, rows, columns):
         return Contract(spec)(x, y)  # type: ignore[no-any-return]
     extents = _extents(left, x) | _extents(right, y)
     a, first = _flat(x, left, rows, inner, "m", extents)
@@ -54,7 +54,7 @@ def _extents(letters: str, x: Variable) -> dict[str, SymbolicExtent]:
     return {letter: extent_of(x, axis) for axis, letter in enumerate(letters)}
 
 
-def _lie_together(left: str, right: str, inner: str, rows: str, columns: str) -> bool:
+def _are_adjacent(left: str, right: str, inner: str, rows: str, columns: str) -> bool:
     return left in (rows + inner, inner + rows) and right in (columns + inner, inner + columns)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied
 from aotensor.graph.passes.run import graph_pass
-from aotensor.graph.site import made_at
+from aotensor.graph.site import variables_at
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.index import Subtensor
@@ -34,14 +34,14 @@ def prune_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list
         if not any(x in readers for x in node.outputs):
             continue
         if isinstance(node.op, Scan):
-            with made_at(node.outputs[0].site):
+            with variables_at(node.outputs[0].site):
                 made = _pruned(node, readers, known, always)
             _report(node, made)
             known.update(made)
         elif not is_last_row(node) or node.inputs[0] not in known or known[node.inputs[0]].ndim == node.inputs[0].ndim:
             known.update(rebuilt(node, known))
         else:
-            with made_at(node.outputs[0].site):
+            with variables_at(node.outputs[0].site):
                 known[node.outputs[0]] = _rest(node, known)
     return [known.get(x, x) for x in outputs]
 
@@ -71,7 +71,7 @@ def _readers(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> dict[Variab
 
 
 def _needed_inputs(node: Apply, readers: Mapping[Variable, object]) -> list[Variable]:
-    draft = Draft.of(node, {})
+    draft = Draft.from_node(node, {})
     states, slots = _live(draft, draft.op.results(node.outputs), readers)
     return [
         draft.given.n_steps,
@@ -121,7 +121,7 @@ def _pruned(
 
     Such a loop raises an error for no steps. So last rows read in a branch count only if nothing else needs the loop.
     """
-    draft = Draft.of(node, known)
+    draft = Draft.from_node(node, known)
     outputs = draft.op.results(node.outputs)
     states, slots = _live(draft, outputs, readers)
     kept = sorted(states)

@@ -22,7 +22,14 @@ from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.scan.layout import Results
 from aotensor.ops.scan.rewrite.draft import Draft
-from aotensor.ops.scan.rewrite.hoist import body_nodes, can_be_batched, cut, depends_only_on, for_all_rows, highest_rank
+from aotensor.ops.scan.rewrite.hoist import (
+    body_nodes,
+    can_be_batched,
+    depends_only_on,
+    for_all_rows,
+    highest_rank,
+    read_rows,
+)
 from aotensor.ops.scan.rewrite.product import STEP, contracted
 from aotensor.ops.scan.rewrite.sums import accumulators, is_product, product_of, summand
 from aotensor.ops.shape.axes import DimShuffle
@@ -58,7 +65,7 @@ class Sinking:
         states = []
         for k in range(self._states):
             terms = [self._total(term, columns, steps) for term in self._moved.get(k, [])]
-            states.append(_added(values[k] if k in values else self._initial[k], terms))
+            states.append(_add_terms(values[k] if k in values else self._initial[k], terms))
         sunk = for_all_rows(draft, self._sunk, {x: columns[x] for x in self._stacked if x in columns}, steps)
         behind = dict(zip(self._sunk, sunk, strict=True))
         return Results(states, [behind[x] if x in behind else columns[x] for x in self._mapped], results.last)
@@ -112,7 +119,7 @@ class Sinking:
     def _change_draft(self) -> list[int]:
         """Remove the sunk work from the draft and stack its operands; returns the positions of the remaining states."""
         draft, stays = self._draft, []
-        self._initial = [_only_row(x) if k in self._moved else x for k, x in enumerate(draft.given.initial)]
+        self._initial = [_single_row(x) if k in self._moved else x for k, x in enumerate(draft.given.initial)]
         for k in range(self._states):
             rest = [x for x in self._sums.get(k, []) if x not in self._moved.get(k, [])]
             if k not in self._moved:
@@ -146,11 +153,11 @@ class Sinking:
         if x in columns:
             return columns[x]
         if x in draft.slots.sequences:
-            return cut(draft.given.sequences[draft.slots.sequences.index(x)], steps)
+            return read_rows(draft.given.sequences[draft.slots.sequences.index(x)], steps)
         return draft.outside(x)
 
 
-def _only_row(initial: Variable) -> Variable:
+def _single_row(initial: Variable) -> Variable:
     """The single row of an initial value."""
     node = initial.owner
     if node is not None and isinstance(node.op, DimShuffle) and node.op.pattern == (None, *range(initial.ndim - 1)):
@@ -158,7 +165,7 @@ def _only_row(initial: Variable) -> Variable:
     return initial[-1]
 
 
-def _added(start: Variable, terms: Sequence[Variable]) -> Variable:
+def _add_terms(start: Variable, terms: Sequence[Variable]) -> Variable:
     """start + Σ terms, skipping a start of zeros."""
     summands = [cast(term, start.dtype) for term in terms]
     if summands and is_zeros(start):

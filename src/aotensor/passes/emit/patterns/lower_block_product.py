@@ -135,10 +135,10 @@ class _Blocks:
                 def term(j: Scalar, sums: list[Scalar]) -> list[Scalar]:
                     xs = [self._load(self.x, [column, j], piece) for piece in pieces]
                     numbers = [b.fetch(self.data, [p, b.index(r), j], self.dtype) for r in rows]
-                    wide = [self._spread(value, piece.lanes) for value in numbers for piece in pieces]
+                    wide = [self._broadcast(value, piece.lanes) for value in numbers for piece in pieces]
                     return self._sums(sums, wide, xs * len(rows))
 
-                return self._each(self.width, carried, term)
+                return self._each_line(self.width, carried, term)
 
             found = self._each_block(i, [self._zero(piece.lanes) for _ in rows for piece in pieces], block)
             for k, r in enumerate(rows):
@@ -153,10 +153,10 @@ class _Blocks:
                 at = [b.position(self.p.indices, p)]
 
                 def term(r: Scalar, sums: list[Scalar]) -> list[Scalar]:
-                    x = self._spread(b.fetch(self.x, [i, r], self.dtype), piece.lanes)
+                    x = self._broadcast(b.fetch(self.x, [i, r], self.dtype), piece.lanes)
                     return self._sums(sums, [self._load(self.data, [p, r], piece)], [x])
 
-                found = self._each(self.height, [self._load(self.y, at, piece)], term)
+                found = self._each_line(self.height, [self._load(self.y, at, piece)], term)
                 self._store(found[0], self.y, at, piece)
                 return []
 
@@ -172,14 +172,14 @@ class _Blocks:
                 def term(r: Scalar, sums: list[Scalar]) -> list[Scalar]:
                     number = b.fetch(self.data, [p, r, j], self.dtype)
                     xs = [self._load(self.x, [i, r], piece) for piece in pieces]
-                    return self._sums(sums, [self._spread(number, piece.lanes) for piece in pieces], xs)
+                    return self._sums(sums, [self._broadcast(number, piece.lanes) for piece in pieces], xs)
 
                 before = [self._load(self.y, [column, j], piece) for piece in pieces]
-                for piece, x in zip(pieces, self._each(self.height, before, term), strict=True):
+                for piece, x in zip(pieces, self._each_line(self.height, before, term), strict=True):
                     self._store(x, self.y, [column, j], piece)
                 return []
 
-            return self._each(self.width, [], to)
+            return self._each_line(self.width, [], to)
 
         self._each_block(i, [], block)
 
@@ -191,7 +191,7 @@ class _Blocks:
         first, last = (self.b.position(self.p.indptr, k) for k in (i, self.b.iadd(i, 1)))
         return self.b.loop(first, last, start, body, is_vectorisable=False, is_unrolled=False)
 
-    def _each(
+    def _each_line(
         self, count: int, start: Sequence[Scalar], body: Callable[[Scalar, list[Scalar]], list[Scalar]]
     ) -> list[Scalar]:
         """Emit a loop over the rows or columns of a block, unrolled if they are few."""
@@ -252,9 +252,9 @@ class _Blocks:
 
     def _zero(self, lanes: int) -> Scalar:
         zero = self.b.constant(0, self.dtype)
-        return zero if lanes == 1 else self._spread(zero, lanes)
+        return zero if lanes == 1 else self._broadcast(zero, lanes)
 
-    def _spread(self, x: Scalar, lanes: int) -> Scalar:
+    def _broadcast(self, x: Scalar, lanes: int) -> Scalar:
         if lanes == 1:
             return x
         return self.b.emit(vector.BroadcastOp(x.ssa, VectorType(element_type(self.dtype), [lanes])), "raw")

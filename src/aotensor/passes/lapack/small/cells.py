@@ -46,15 +46,15 @@ class Numbers:
 
     def constant(self, value: float, dtype: str = "") -> Scalar:
         """A constant in all lanes."""
-        return self._spread(self.b.constant(value, dtype or self.dtype))
+        return self._broadcast(self.b.constant(value, dtype or self.dtype))
 
     def position(self, i: Extent) -> Scalar:
         """An index as an integer of the dtype `integer`, in all lanes."""
         if isinstance(i, int):
             return self.constant(i, self.integer)
-        return self._spread(self.b.cast(i, self.integer))
+        return self._broadcast(self.b.cast(i, self.integer))
 
-    def _spread(self, x: Scalar) -> Scalar:
+    def _broadcast(self, x: Scalar) -> Scalar:
         if self.lanes == 1:
             return x
         return self.b.emit(vector.BroadcastOp(x.ssa, self.kind(x.dtype)), x.dtype)
@@ -78,7 +78,7 @@ class Numbers:
 
     def not_(self, x: Scalar) -> Scalar:
         """Negate a truth value, or a vector of them."""
-        return self.b.xor(x, self._spread(self.b.constant(True, "bool")))
+        return self.b.xor(x, self._broadcast(self.b.constant(True, "bool")))
 
     def temporary(self, rows: int, columns: int = 1, dtype: str = "") -> Cells:
         """An uninitialized matrix, in registers if loops are unrolled."""
@@ -89,7 +89,7 @@ class Numbers:
         kind, total = dtype or self.dtype, self.b.imul(self.b.imul(rows, columns), self.lanes)
         return MemoryCells(self, self.b.allocate(element_type(kind), [total]), rows, columns, kind)
 
-    def each(self, start: Extent, stop: Extent, body: Callable[[Extent], object]) -> None:
+    def emit_loop(self, start: Extent, stop: Extent, body: Callable[[Extent], object]) -> None:
         """Emit or unroll a loop: for i = start … stop: body(i)."""
 
         def step(i: Extent, _: list[Scalar]) -> Sequence[Scalar]:
@@ -126,7 +126,9 @@ class Numbers:
 
         return self.fold(start, stop, list(xs), step)
 
-    def less(self, x: Scalar, start: Extent, stop: Extent, term: Callable[[Extent], tuple[Scalar, Scalar]]) -> Scalar:
+    def subtract_products(
+        self, x: Scalar, start: Extent, stop: Extent, term: Callable[[Extent], tuple[Scalar, Scalar]]
+    ) -> Scalar:
         """x − Σ u·v, where (u, v) = term(k) for k = start … stop."""
 
         def one(k: Extent) -> tuple[Scalar, list[Scalar]]:
@@ -205,7 +207,9 @@ class MemoryCells:
 
 def copy(v: Numbers, source: Cells, target: Cells) -> None:
     """Copy a matrix of numbers."""
-    v.each(0, source.rows, lambda i: v.each(0, source.columns, lambda j: target.store(source.load(i, j), i, j)))
+    v.emit_loop(
+        0, source.rows, lambda i: v.emit_loop(0, source.columns, lambda j: target.store(source.load(i, j), i, j))
+    )
 
 
 @dataclass(frozen=True)
@@ -242,11 +246,11 @@ def each_line(v: Numbers, cells: Cells, body: Callable[[list[Line]], object], is
         held = [Line(RegisterCells(length, 1), 0) for _ in lines] if in_registers else lines
         for source, target in zip(lines, held, strict=True):
             if in_registers:
-                v.each(0, length, lambda i, x=source, y=target: y.store(x.load(i), i))  # type: ignore[misc]
+                v.emit_loop(0, length, lambda i, x=source, y=target: y.store(x.load(i), i))  # type: ignore[misc]
         body(held)
         for source, target in zip(lines, held, strict=True):
             if in_registers:
-                v.each(0, length, lambda i, x=source, y=target: x.store(y.load(i), i))  # type: ignore[misc]
+                v.emit_loop(0, length, lambda i, x=source, y=target: x.store(y.load(i), i))  # type: ignore[misc]
 
     def step(first: Extent, _: list[Scalar]) -> Sequence[Scalar]:
         some(first, _TOGETHER)

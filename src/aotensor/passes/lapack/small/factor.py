@@ -32,17 +32,17 @@ def cholesky(v: Numbers, a: Cells) -> Scalar:
 
     def column(j: int) -> None:
         nonlocal failure
-        square = v.less(a.load(j, j), 0, j, lambda k: (a.load(j, k), a.load(j, k)))
+        square = v.subtract_products(a.load(j, j), 0, j, lambda k: (a.load(j, k), a.load(j, k)))
         failed = v.not_(v.compare("gt", square, zero))
         root = b.math("sqrt", square)
         inverse = b.div(one, root)
         a.store(root, j, j)
 
         def below(i: Extent) -> None:
-            rest = v.less(a.load(i, j), 0, j, lambda k: (a.load(i, k), a.load(j, k)))
+            rest = v.subtract_products(a.load(i, j), 0, j, lambda k: (a.load(i, k), a.load(j, k)))
             a.store(b.mul(rest, inverse), i, j)
 
-        v.each(j + 1, n, below)
+        v.emit_loop(j + 1, n, below)
         failure = v.is_first(failure, failed, v.position(j + 1))
 
     v.each_outer(0, n, column)
@@ -61,8 +61,10 @@ def cholesky_pullback(v: Numbers, factor: Cells, derivative: Cells) -> Scalar:
     def column(k: int) -> None:
         below = k + 1
         inverse = b.div(one, factor.load(k, k))
-        v.each(below, n, lambda i: derivative.store(b.mul(derivative.load(i, k), inverse), i, k))
-        total = v.less(derivative.load(k, k), below, n, lambda i: (derivative.load(i, k), factor.load(i, k)))
+        v.emit_loop(below, n, lambda i: derivative.store(b.mul(derivative.load(i, k), inverse), i, k))
+        total = v.subtract_products(
+            derivative.load(k, k), below, n, lambda i: (derivative.load(i, k), factor.load(i, k))
+        )
         total = b.mul(total, inverse)
         derivative.store(b.mul(total, half), k, k)
 
@@ -73,11 +75,13 @@ def cholesky_pullback(v: Numbers, factor: Cells, derivative: Cells) -> Scalar:
                 product = b.mul(derivative.load(i, k), beside)
                 derivative.store(b.sub(derivative.load(i, j), product), i, j)
 
-            v.each(below, n, row)
-            rest = v.less(derivative.load(k, j), below, n, lambda i: (derivative.load(i, k), factor.load(i, j)))
+            v.emit_loop(below, n, row)
+            rest = v.subtract_products(
+                derivative.load(k, j), below, n, lambda i: (derivative.load(i, k), factor.load(i, j))
+            )
             derivative.store(b.sub(rest, b.mul(total, beside)), k, j)
 
-        v.each(0, k, left)
+        v.emit_loop(0, k, left)
 
     v.each_outer(n, 0, column)
     clear_above(v, derivative)
@@ -102,7 +106,7 @@ def lu(v: Numbers, a: Cells, pivots: Cells) -> Scalar:
 
         _, where = v.fold(after, a.columns, [b.abs(a.load(k, k)), v.position(k)], larger)
         pivots.store(b.add(where, v.constant(1, v.integer)), k, 0)
-        v.each(0, a.rows, lambda i: _exchange(v, [Line(a, i, is_row=True)], k, a.columns, where))
+        v.emit_loop(0, a.rows, lambda i: _exchange(v, [Line(a, i, is_row=True)], k, a.columns, where))
         pivot = a.load(k, k)
         is_zero = v.compare("eq", pivot, zero)
         factor = b.select(v.compare("lt", b.abs(pivot), smallest), scale, one)
@@ -113,10 +117,10 @@ def lu(v: Numbers, a: Cells, pivots: Cells) -> Scalar:
 
         def below(i: Extent) -> None:
             left = a.load(i, k)
-            v.each(after, a.columns, lambda j: a.store(b.sub(a.load(i, j), b.mul(left, a.load(k, j))), i, j))
+            v.emit_loop(after, a.columns, lambda j: a.store(b.sub(a.load(i, j), b.mul(left, a.load(k, j))), i, j))
 
-        v.each(after, a.columns, along)
-        v.each(after, a.rows, below)
+        v.emit_loop(after, a.columns, along)
+        v.emit_loop(after, a.rows, below)
         failure = v.is_first(failure, is_zero, v.position(after))
 
     v.each_outer(0, min(a.rows, a.columns), step)
@@ -177,7 +181,7 @@ def lu_inverse(v: Numbers, factors: Cells, pivots: Cells, inverse: Cells) -> Sca
     zero, one = v.constant(0.0), v.constant(1.0)
 
     def fill(i: int) -> None:
-        v.each(0, factors.rows, lambda j: inverse.store(zero, i, j))
+        v.emit_loop(0, factors.rows, lambda j: inverse.store(zero, i, j))
         inverse.store(one, i, i)
 
     v.each_outer(0, factors.rows, fill)
@@ -207,7 +211,7 @@ def lu_adjugate(v: Numbers, factors: Cells, pivots: Cells, adjugate: Cells) -> S
     failure = lu_inverse(v, factors, pivots, adjugate)
 
     def scale(i: Extent) -> None:
-        v.each(0, n, lambda j: adjugate.store(b.mul(adjugate.load(i, j), determinant), i, j))
+        v.emit_loop(0, n, lambda j: adjugate.store(b.mul(adjugate.load(i, j), determinant), i, j))
 
-    v.each(0, n, scale)
+    v.emit_loop(0, n, scale)
     return failure

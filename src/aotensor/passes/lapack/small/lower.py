@@ -75,7 +75,7 @@ class _Plan:
     begins: int | None
 
     @staticmethod
-    def of(job: Job) -> _Plan:
+    def from_job(job: Job) -> _Plan:
         op = job.op
         kind = op.kind.data
         begins = None if kind in _FRESH else IN_PLACE[kind]
@@ -96,24 +96,24 @@ def is_unrolled(op: LapackOp) -> bool:
 
 def small_matrix(job: Job) -> Scalar:
     """Emit the work for one matrix; return its failure (int64)."""
-    plan, v = _Plan.of(job), Numbers(job.b, job.dtype, 1, is_unrolled(job.op))
+    plan, v = _Plan.from_job(job), Numbers(job.b, job.dtype, 1, is_unrolled(job.op))
     results = [job.result(k) for k in range(len(job.op.tensors))]
     cells: list[Cells] = []
     for k in plan.inputs:
         given = job.operand(k)
         is_lost = any(job.is_same(given, x) for x in results)
         is_written = k == 0 and job.op.kind.data == "lu_adjugate"
-        cells.append(_held(v, MatrixCells(job, given), is_copied=is_lost or is_written))
+        cells.append(_loaded_matrix(v, MatrixCells(job, given), is_copied=is_lost or is_written))
     if plan.begins is not None:
         job.copy(job.operand(plan.begins), results[0])
     homes: list[Cells] = [MatrixCells(job, x) for x in results]
-    held = [_held(v, home, is_filled=plan.begins is not None and k == 0) for k, home in enumerate(homes)]
+    held = [_loaded_matrix(v, home, is_filled=plan.begins is not None and k == 0) for k, home in enumerate(homes)]
     failure = plan.rule(v, *cells, *held, **plan.options)
     _give_back(v, held, homes)
     return job.b.cast(failure, "int64")
 
 
-def _held(v: Numbers, cells: Cells, is_filled: bool = True, is_copied: bool = False) -> Cells:
+def _loaded_matrix(v: Numbers, cells: Cells, is_filled: bool = True, is_copied: bool = False) -> Cells:
     """The matrix in the storage that the algorithm accesses: a small matrix is loaded into registers.
 
     is_filled: is it initialized? is_copied: must the algorithm use a copy?
@@ -151,7 +151,7 @@ def small_matrices(
 
     def begin() -> Callable[[Scalar], None]:
         v = Numbers(b, job.dtype, lanes, is_unrolled(op))
-        return partial(_group, job, v, _Memory.of(job, v), count, failures, erase)
+        return partial(_group, job, v, _Memory.from_job(job, v), count, failures, erase)
 
     each_row(b, op, target, groups, work_of_group(op, lanes), begin)
     none = b.constant(0, "int64")
@@ -173,8 +173,8 @@ class _Memory:
     failures: MemoryCells
 
     @staticmethod
-    def of(job: Job, v: Numbers) -> _Memory:
-        plan = _Plan.of(job)
+    def from_job(job: Job, v: Numbers) -> _Memory:
+        plan = _Plan.from_job(job)
 
         def room(x: Matrix) -> MemoryCells:
             rows, columns = x.rows, x.columns
@@ -203,8 +203,10 @@ def _group(
         _gather(job, v, lambda k=k: job.operand(k), entries, cells)  # type: ignore[misc]
     if plan.begins is not None:
         _gather(job, v, lambda: job.operand(plan.begins), entries, memory.results[0])  # type: ignore[arg-type]
-    inputs = [_held(v, cells) for cells in memory.inputs]
-    held = [_held(v, cells, is_filled=plan.begins is not None and k == 0) for k, cells in enumerate(memory.results)]
+    inputs = [_loaded_matrix(v, cells) for cells in memory.inputs]
+    held = [
+        _loaded_matrix(v, cells, is_filled=plan.begins is not None and k == 0) for k, cells in enumerate(memory.results)
+    ]
     failure = plan.rule(v, *inputs, *held, **plan.options)
     _give_back(v, held, list(memory.results))
     memory.failures.store(failure, 0, 0)

@@ -15,7 +15,7 @@ class Inverses:
     def __init__(self, v: Numbers, a: Cells) -> None:
         one = v.constant(1.0)
         self._cells = v.temporary(a.rows)
-        v.each(0, a.rows, lambda i: self._cells.store(v.b.div(one, a.load(i, i)), i, 0))
+        v.emit_loop(0, a.rows, lambda i: self._cells.store(v.b.div(one, a.load(i, i)), i, 0))
 
     def load(self, i: Extent) -> Scalar:
         return self._cells.load(i, 0)
@@ -105,4 +105,4 @@ def multiply_triangular(
 def clear_above(v: Numbers, a: Cells) -> None:
     """Emit code that sets the elements above the diagonal to 0."""
     zero = v.constant(0.0)
-    v.each_outer(0, a.rows, lambda i: v.each(i + 1, a.columns, lambda j: a.store(zero, i, j)))
+    v.each_outer(0, a.rows, lambda i: v.emit_loop(i + 1, a.columns, lambda j: a.store(zero, i, j)))

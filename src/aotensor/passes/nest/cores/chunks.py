@@ -176,7 +176,7 @@ class Chunks:
         for sum, part, mine in zip(self.sums, parts, own, strict=True):
             _redirect(loop, sum.value.result, mine)
             if sum.is_number:
-                inside.insert(_keep(mine, part, number))
+                inside.insert(_store_partial(mine, part, number))
 
     def _begin(self, inside: LocatedBuilder, sum: Sum, row: tuple[SSAValue, SSAValue]) -> SSAValue:
         """Declare the accumulator of a chunk: a private number, or its row of the partial sums, initially neutral.
@@ -319,7 +319,7 @@ def _nest(b: Builder, sum: Sum, make: Callable[[list[SSAValue]], DoOp]) -> None:
     b.insert(op)
 
 
-def _keep(own: SSAValue, part: SSAValue, number: SSAValue) -> DoOp:
+def _store_partial(own: SSAValue, part: SSAValue, number: SSAValue) -> DoOp:
     """Build the statement that stores the number accumulated by a chunk as the chunk's partial sum."""
     assert isinstance(own.type, TensorType)
     body = Block(arg_types=[own.type.element_type] * 2)

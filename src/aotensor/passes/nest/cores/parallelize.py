@@ -72,20 +72,20 @@ def parallelize(module: ModuleOp, target: Target) -> None:
             if isinstance(op, ForOp):
                 if not is_extents:
                     _cut(op, target)
-            elif _goes_by_rows(op) if is_extents else _goes_by_lines(op) or _is_line_in_parts(op):
+            elif _has_independent_rows(op) if is_extents else _has_independent_lines(op) or _is_line_in_parts(op):
                 op.attributes[PARALLEL_LINES] = UnitAttr()
                 applied("parallelized {} over its lines or rows", op)
             elif isinstance(op, LapackOp) and not is_extents:
                 _share_out(op)
 
 
-def _goes_by_lines(op: Operation) -> bool:
+def _has_independent_lines(op: Operation) -> bool:
     """Does an operation process independent lines of a tensor, or independent rows of a matrix?"""
     along = CumulateOp | RecurOp | SortOp | SelectOp | tensor.InsertSliceOp
     has_lines = MATRICES in op.attributes or isinstance(op, along)
     kind = op.operands[0].type if has_lines else None
     is_deep = isinstance(kind, TensorType) and kind.get_num_dims() > 1 + (MATRICES in op.attributes)
-    return is_deep or _goes_by_rows(op)
+    return is_deep or _has_independent_rows(op)
 
 
 def _share_out(op: LapackOp) -> None:
@@ -119,7 +119,7 @@ def _is_line_in_parts(op: Operation) -> bool:
     return isinstance(op, SortOp | CumulateOp)
 
 
-def _goes_by_rows(op: Operation) -> bool:
+def _has_independent_rows(op: Operation) -> bool:
     """Does an operation process independent rows of a compressed matrix?"""
     return isinstance(op, PatternOp) and op.kind.data in _BY_ROWS
 

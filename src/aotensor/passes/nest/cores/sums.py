@@ -62,7 +62,7 @@ def sums_of(loop: ForOp) -> list[Sum] | str:
             root = _memory(x)
             if isinstance(root.owner, Operation) and loop.is_ancestor(root.owner):
                 continue  # private to the iteration
-            if statement.scatter is None and _goes_along(subscripts, loop):
+            if statement.scatter is None and _is_injective(subscripts, loop):
                 owned[root].append(subscripts)
                 continue
             combine = _combination(statement, number)
@@ -74,7 +74,9 @@ def sums_of(loop: ForOp) -> list[Sum] | str:
     for statement in statements(loop):
         for x, read in _reads(statement):
             root = _memory(x)
-            if root in owned and (read is None or any(not _meet_only(read, one, loop) for one in owned[root])):
+            if root in owned and (
+                read is None or any(not _coincide_per_iteration(read, one, loop) for one in owned[root])
+            ):
                 return "an iteration reads what another iteration writes"
     return list(found.values())
 
@@ -84,13 +86,13 @@ def _reads(statement: DoOp) -> Iterator[tuple[SSAValue, Sequence[Subscript] | No
     yield from ((x, None) for x in gathers(statement))
 
 
-def _meet_only(read: Sequence[Subscript], written: Sequence[Subscript], loop: LoopOp) -> bool:
+def _coincide_per_iteration(read: Sequence[Subscript], written: Sequence[Subscript], loop: LoopOp) -> bool:
     """Do two accesses touch the same element only in the same iteration of the loop?"""
     along = axis_of(written, loop)
     return read == written or (along is not None and along == axis_of(read, loop))
 
 
-def _goes_along(subscripts: Sequence[Subscript], loop: LoopOp) -> bool:
+def _is_injective(subscripts: Sequence[Subscript], loop: LoopOp) -> bool:
     """Does an access touch a different element in each iteration of the loop?"""
     return axis_of(subscripts, loop) is not None or any(stride_along(x, loop.counter) for x in subscripts)
 

@@ -59,7 +59,7 @@ def items_of(block: Block) -> list[Item]:
     return [item for item in items if not (isinstance(item.root, ValueOp) and item.root.result in first)]
 
 
-def sunk_to_readers(items: Sequence[Item]) -> list[Item]:
+def sink_to_readers(items: Sequence[Item]) -> list[Item]:
     """Reorder items so that elementwise statements of function inputs come right before their first reader.
 
     There they can join the loop that the reader will join; earlier, they would open a loop of their own.

@@ -54,7 +54,7 @@ def gammal(k: Value, x: Value, order: int = 0) -> Value:
             ),
         )
 
-    found = _of_domain(k, x, order, inner, nothing=0.0, whole=math.inf)
+    found = _in_domain(k, x, order, inner, nothing=0.0, whole=math.inf)
     return where(k.eq(0.0) & (x > 0.0), k.like((-1.0) ** order * math.inf), found)
 
 
@@ -85,7 +85,7 @@ def gammau(k: Value, x: Value, order: int = 0) -> Value:
             ),
         )
 
-    return _of_domain(k, x, order, inner, nothing=math.inf, whole=0.0)
+    return _in_domain(k, x, order, inner, nothing=math.inf, whole=0.0)
 
 
 def gamma_power(k: Value, x: Value, order: int = 0) -> Value:
@@ -122,7 +122,7 @@ def _gamma(k: Jet, factor: Jet | None = None) -> Jet:
     return exponential_times(k.compose(taylor), k.constant(1.0) if factor is None else factor)
 
 
-def _of_domain(
+def _in_domain(
     k: Value, x: Value, order: int, inner: Callable[[Jet, Value], Jet], nothing: float, whole: float
 ) -> Value:
     """inner(k, x) inside the domain; 0 where x equals `nothing`, and Γ(k) or its derivative where x equals `whole`."""

@@ -43,7 +43,7 @@ def gammainc(a: Value, x: Value, order: int = 0) -> Value:
 
     1 for a = 0 < x; nan for a < 0, x < 0 and for a = x = 0 or ∞. Bound: see `gammaincc`.
     """
-    return _of_domain(a, x, order, is_upper=False)
+    return _in_domain(a, x, order, is_upper=False)
 
 
 def gammaincc(a: Value, x: Value, order: int = 0) -> Value:
@@ -52,10 +52,10 @@ def gammaincc(a: Value, x: Value, order: int = 0) -> Value:
     Bound: relative error 1e-15·(1 + |ln Q|); first derivatives 4e-14·(1 + |ln|), second ones 2e-12, except near a
     zero.
     """
-    return _of_domain(a, x, order, is_upper=True)
+    return _in_domain(a, x, order, is_upper=True)
 
 
-def _of_domain(a: Value, x: Value, order: int, is_upper: bool) -> Value:
+def _in_domain(a: Value, x: Value, order: int, is_upper: bool) -> Value:
     is_inside = (a >= 0.0) & (x > 0.0) & (a < math.inf) & (x < math.inf)
     safe_a, safe_x = where(is_inside, a, 1.0), where(is_inside, x, 1.0)
     (parameter,) = Jet.parameters([safe_a], (order,))

@@ -85,7 +85,7 @@ class _Units:
     factor: Value | None
 
     @staticmethod
-    def of(x: Value, order: int) -> _Units:
+    def from_argument(x: Value, order: int) -> _Units:
         if not order:
             return _Units(None, None)
         factor = inverse = 1.0 / x
@@ -106,7 +106,7 @@ def _second_kind(v: Value, x: Value, order: int, order_x: int, is_scaled: bool) 
     point = where(is_inside, x, 1.0)
     own, at = _operands(where(is_inside, v, 0.0), point, order, order_x)
     mirrored = choose(v < 0.0, -own, own)
-    units = _Units.of(point, order_x)
+    units = _Units.from_argument(point, order_x)
     shift = at.constant(0.0) if is_scaled else -at
     found = _mirrored_second_kind(mirrored, at, shift, None, units).derivative
     # the derivatives of an even function of v
@@ -202,10 +202,10 @@ def _first_kind(v: Value, x: Value, order: int, order_x: int, is_scaled: bool) -
     is_inside = (size > 0.0) & (size < math.inf) & (abs(v) < math.inf) & ((x > 0.0) | whole)
     point = where(is_inside, size, 1.0)
     own, at = _operands(where(is_inside, v, 1.0), point, order, order_x)
-    units = _Units.of(point, order_x)
+    units = _Units.from_argument(point, order_x)
     found = branch(
         (v < 0.0) & (~whole if not order else v.eq(v)),
-        lambda: _of_negative_order(own, at, is_scaled, units).dense(),
+        lambda: _negative_order(own, at, is_scaled, units).dense(),
         lambda: _mirrored_first_kind(choose(v < 0.0, -own, own), at, is_scaled, units).dense(),
     ).derivative
     if order or order_x:
@@ -274,7 +274,7 @@ def _log_of_half(x: Jet) -> Jet:
     return Jet(x.top, found)
 
 
-def _of_negative_order(v: Jet, x: Jet, is_scaled: bool, units: _Units) -> Jet:
+def _negative_order(v: Jet, x: Jet, is_scaled: bool, units: _Units) -> Jet:
     """I_v(x), or e^{−x}·I_v(x), for v < 0."""
     mirrored = -v
     sine = sine_pi(mirrored) * (2.0 / math.pi)

@@ -40,7 +40,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Closed:
+class ClosedTerm:
     """A value as a term of its indices, the `bound` variables; with its record if a single record writes it."""
 
     term: Term
@@ -62,7 +62,7 @@ def without_blocks(record: Record, reader: Reader) -> Record:
             low, high, step, block = node.args[:4]
             count = reader.interval(t.number(0), t.round_up(t.subtract(high, low), step))
             others = set().union(*(t.free(d) for y, d in domains.items() if y not in (x, block)))
-            if record.kind in (SET, ORDERED) and _is_parted(x, block, record):
+            if record.kind in (SET, ORDERED) and _is_divided(x, block, record):
                 continue  # iterations of other loops come between those of two blocks
             if block in used | others or block in t.free(low) | t.free(high) or domains.get(block) != count:
                 continue
@@ -72,12 +72,12 @@ def without_blocks(record: Record, reader: Reader) -> Record:
     return replace(record, domains=domains, loops=tuple(x for x in record.loops if x in domains))
 
 
-def _is_parted(x: Term, block: Term, record: Record) -> bool:
+def _is_divided(x: Term, block: Term, record: Record) -> bool:
     first, last = record.loops.index(block), record.loops.index(x)
     return any(y not in record.at for y in record.loops[first + 1 : last]) and x not in record.at
 
 
-def without_parts(record: Record, init: Term | None, reader: Reader, known: dict[Term, Closed]) -> Record:
+def without_parts(record: Record, init: Term | None, reader: Reader, known: dict[Term, ClosedTerm]) -> Record:
     """Flatten nested sums to one sum, if each inner sum starts at the neutral element."""
     t = reader.table
     while True:
@@ -118,7 +118,7 @@ def _is_neutral(inner: Term | None, outer: Term | None, kind: str, t: Table) -> 
 
 def close(
     records: Sequence[Record], frames: Sequence[Term] | None, init: Term | None, kind: str, reader: Reader
-) -> tuple[Closed, tuple[int, ...] | None]:
+) -> tuple[ClosedTerm, tuple[int, ...] | None]:
     """The closed term of a value, and the order of that term's indices; None for the original order.
 
     records: the records of all statements that write it. frames: the loops around the statements, if their order
@@ -131,19 +131,19 @@ def close(
     fact = (kind, init is not None)
     if len(records) == 1:
         record, names, order = _ordered(records[0], t)
-        term, closed = _closed(record, names, t)
+        term, closed = _close_terms(record, names, t)
         whole = t.make("value", fact, [*start, term])
         is_plain = order is not None or not record.at
-        return Closed(whole, init, closed if is_plain else None), order
-    terms = [_closed(r, _numbered(r, t), t)[0] for r in records]
+        return ClosedTerm(whole, init, closed if is_plain else None), order
+    terms = [_close_terms(r, _numbered(r, t), t)[0] for r in records]
     found = sorted(terms) if frames is None else [*terms, *frames]
-    return Closed(t.make("value", (*fact, frames is not None), [*start, *found]), init), None
+    return ClosedTerm(t.make("value", (*fact, frames is not None), [*start, *found]), init), None
 
 
 def term_of(record: Record, t: Table) -> Term:
     """The closed term of a record, for any order of its indices."""
     ordered, names, _ = _ordered(record, t)
-    return _closed(ordered, names, t)[0]
+    return _close_terms(ordered, names, t)[0]
 
 
 def _ordered(record: Record, t: Table) -> tuple[Record, dict[Term, int], tuple[int, ...] | None]:
@@ -171,7 +171,7 @@ def _numbered(record: Record, t: Table) -> dict[Term, int]:
     return names
 
 
-def _closed(record: Record, names: dict[Term, int], t: Table) -> tuple[Term, Record]:
+def _close_terms(record: Record, names: dict[Term, int], t: Table) -> tuple[Term, Record]:
     new = {x: t.make("bound", k) for x, k in names.items()}
     known: dict[Term, Term] = {}
 

@@ -66,7 +66,7 @@ class Curvature(ABC):
 
 
 @dataclass(frozen=True)
-class Exact(Curvature):
+class ExactHessian(Curvature):
     """The Hessian of the function.   times: (x, v) → H(x)·v"""
 
     times: Callable[[Variable, Variable], Variable]
@@ -99,7 +99,7 @@ class GaussNewton(Curvature):
 
 
 @dataclass(frozen=True)
-class Limited(Curvature):
+class LimitedMemory(Curvature):
     """The matrix of L-BFGS, of the last steps.   size: how many; memory 2·size·n
 
     θ·I − Wᵀ·M⁻¹·W with the rows θ·s and y in W. Source: Byrd, Nocedal & Schnabel (1994), theorem 2.3.

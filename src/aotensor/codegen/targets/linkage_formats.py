@@ -28,7 +28,7 @@ _EXTERNAL, _PRIVATE, _KIND, _DEBUG = 0x01, 0x10, 0x0E, 0xE0
 _IMPORT_SECTION, _EXPORT_SECTION = 2, 7
 
 
-def of_pe(image: PeFile) -> Names:
+def read_pe(image: PeFile) -> Names:
     """Read the dependences of a Windows library.
 
     Raises: DamagedLibrary, struct.error or IndexError for tables that exceed the file.
@@ -64,8 +64,8 @@ def of_pe(image: PeFile) -> Names:
     return needed, exported, taken
 
 
-def of_macho(image: MachFile) -> Names:
-    """Read the dependences of a macOS library. Raises: as `of_pe`."""
+def read_macho(image: MachFile) -> Names:
+    """Read the dependences of a macOS library. Raises: as `read_pe`."""
     data = image.data
     needed, exported, taken = list[str](), list[str](), list[str]()
     for kind, at, _ in image.commands:
@@ -80,8 +80,8 @@ def of_macho(image: MachFile) -> Names:
     return needed, exported, taken
 
 
-def of_wasm(image: WasmFile) -> Names:
-    """Read the dependences of a WebAssembly module. Raises: as `of_pe`."""
+def read_wasm(image: WasmFile) -> Names:
+    """Read the dependences of a WebAssembly module. Raises: as `read_pe`."""
     data = image.data
     needed, exported, taken = list[str](), list[str](), list[str]()
     for kind, at, _ in image.parts:
@@ -97,11 +97,11 @@ def of_wasm(image: WasmFile) -> Names:
                 field, at = _name(data, at)
                 needed.append(name)
                 taken.append(field)
-                at = _behind_import(data, at)
+                at = _skip_import(data, at)
     return list(dict.fromkeys(needed)), exported, taken
 
 
-def _behind_import(data: bytes, at: int) -> int:
+def _skip_import(data: bytes, at: int) -> int:
     """The offset after the description of an import: a function, a table, a memory or a global."""
     kind, at = data[at], at + 1
     if kind == 3:

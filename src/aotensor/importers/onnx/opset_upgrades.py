@@ -20,7 +20,7 @@ _UNBOUNDED: Final = 3.4028234e38
 """A bound that float32 does not reach: what Clip has by default."""
 
 
-def renewed(node: Node) -> Node:
+def upgrade_node(node: Node) -> Node:
     """Rewrite a node in the form of opset 13.
 
     Raises: Unsuited, GraphValueError for forms that opset 13 cannot express

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from aotensor.api.cost.clock import timed
+from aotensor.api.cost.clock import time_calls
 from aotensor.api.cost.inputs import DEFAULT_EXTENT, dim_names
 from aotensor.api.cost.limits import Limits, streams_over
 from aotensor.api.cost.work import argument_bytes, evaluated, formulas
@@ -60,7 +60,7 @@ class LinedLibrary:
         total = evaluated(argument_bytes(self.manifest.function(task.function)), raw["dims"])[0]
         if limits is not None and total:  # arrays that stay in caches are streamed over faster than memory is
             streams = streams_over(int(total), task.threads)
-            times = timed({name: call for name, (call, _) in streams.items()}, _STREAMED)
+            times = time_calls({name: call for name, (call, _) in streams.items()}, _STREAMED)
             fastest = max(size / times[name].best for name, (_, size) in streams.items())
             limits = replace(limits, bandwidth=max(limits.bandwidth, fastest))
         return profile_of(raw, samples, self.code, task, self.work(task.function, raw["dims"]), flops, limits)

@@ -22,8 +22,8 @@ from aotensor.ir.upstream import walk
 from aotensor.passes.nest.mark_independent import is_parallel
 from aotensor.passes.nest.vectorize import lanes_of
 from aotensor.passes.schedule.meaning import Meaning
-from aotensor.passes.schedule.record import ORDERED
 from aotensor.passes.schedule.table import Table, Term
+from aotensor.passes.schedule.write_record import ORDERED
 from aotensor.passes.target import Target
 
 MOST_JAMMED: Final = 16
@@ -32,7 +32,7 @@ MOST_VECTORS: Final = 16
 _CHECKED: Final = ("parallel", "jam", "lanes", "cores", "masked")
 
 
-class Refused(Exception):
+class IllegalLoop(Exception):
     """Raised for a loop that may not have one of its scheduling properties, with the reason."""
 
     def __init__(self, op: Operation, why: str) -> None:
@@ -76,7 +76,7 @@ def without_names(terms: Iterable[Term], table: Table) -> tuple[Term, ...]:
 def check_words(loop: LoopOp, meaning: Meaning, target: Target) -> None:
     """Check that a loop may run as scheduled. Raises: Refused with the reason if not."""
     if loop.schedule.parallel and not is_parallel(loop):
-        raise Refused(loop, "parallel: its iterations write the same elements")
+        raise IllegalLoop(loop, "parallel: its iterations write the same elements")
     if loop.schedule.jam > 1:
         _check_jam(loop, meaning)
     if loop.schedule.lanes > 1:
@@ -85,9 +85,9 @@ def check_words(loop: LoopOp, meaning: Meaning, target: Target) -> None:
         _check_cores(loop, meaning)
     for name, word in loop.schedule.words.items():
         if name not in HINTS and name not in _CHECKED:
-            raise Refused(loop, f"{word}: only the compiler may set this property of a loop")
+            raise IllegalLoop(loop, f"{word}: only the compiler may set this property of a loop")
     if loop.schedule.masked and loop.schedule.lanes == 1:
-        raise Refused(loop, "masked: the loop has no lanes")
+        raise IllegalLoop(loop, "masked: the loop has no lanes")
 
 
 def _check_jam(loop: LoopOp, meaning: Meaning) -> None:
@@ -95,19 +95,19 @@ def _check_jam(loop: LoopOp, meaning: Meaning) -> None:
     word = f"jam {count}"
     inner = [op for op in walk(loop) if isinstance(op, LoopOp) and op is not loop]
     if count > MOST_JAMMED:
-        raise Refused(loop, f"{word}: at most {MOST_JAMMED} iterations advance together")
+        raise IllegalLoop(loop, f"{word}: at most {MOST_JAMMED} iterations advance together")
     if loop.schedule.lanes > 1 or loop.schedule.cores or (isinstance(loop, ForOp) and loop.step is not None):
-        raise Refused(loop, f"{word}: the loop already has a step, lanes or cores")
+        raise IllegalLoop(loop, f"{word}: the loop already has a step, lanes or cores")
     if any(isinstance(op, EntriesOp) for op in inner):
-        raise Refused(loop, f"{word}: a loop inside iterates over stored entries")
+        raise IllegalLoop(loop, f"{word}: a loop inside iterates over stored entries")
     inside = (op for op in walk(loop) if op is not loop and not isinstance(op, arith.ConstantOp))
     made_inside = {loop.counter, *(x for op in inside for x in op.results)}
     if any(x in made_inside for op in inner for x in op.operands):
-        raise Refused(loop, f"{word}: the loops inside have different lengths")
+        raise IllegalLoop(loop, f"{word}: the loops inside have different lengths")
     for op in walk(loop):
         if isinstance(op, DoOp):
             if op.scatter is not None:
-                raise Refused(loop, f"{word}: several iterations may add to the same element")
+                raise IllegalLoop(loop, f"{word}: several iterations may add to the same element")
             _check_jammed(loop, op, meaning, word)
 
 
@@ -115,30 +115,32 @@ def _check_jammed(loop: LoopOp, op: DoOp, meaning: Meaning, word: str) -> None:
     for held, (x, subscripts) in zip(op.body.block.args[len(op.inputs) :], op.writes, strict=True):
         is_shared = isinstance(x.owner, ValueOp) and not loop.is_ancestor(x.owner)
         if is_shared and not held.uses and all(stride_along(i, loop.counter) == 0 for i in subscripts):
-            raise Refused(loop, f"{word}: its iterations write the same elements")
+            raise IllegalLoop(loop, f"{word}: its iterations write the same elements")
     for number in range(len(op.outputs)):
         if loops_around(op)[-1] is loop:
             continue
         for record in meaning.records.get((op, number), ()):
             if record.kind == ORDERED and meaning.variable(loop) in record.free:
-                raise Refused(loop, f"{word}: it would change the order of a sum whose order is fixed")
+                raise IllegalLoop(loop, f"{word}: it would change the order of a sum whose order is fixed")
 
 
 def _check_lanes(loop: LoopOp, target: Target) -> None:
     count = loop.schedule.lanes
     word = f"lanes {count}"
     if not loop.schedule.masked:
-        raise Refused(loop, f"{word}: only a masked loop supports any number of iterations")
+        raise IllegalLoop(loop, f"{word}: only a masked loop supports any number of iterations")
     if not target.has_masks:
-        raise Refused(loop, f"{word}: the machine does not have masked vectors")
+        raise IllegalLoop(loop, f"{word}: the machine does not have masked vectors")
     if isinstance(loop, ForOp) and loop.step is not None:
-        raise Refused(loop, f"{word}: the loop has a step")
+        raise IllegalLoop(loop, f"{word}: the loop has a step")
     kind = lanes_of(loop) if isinstance(loop, ForOp) else None
     if kind is None or not isinstance(kind, Float32Type | Float64Type):
-        raise Refused(loop, f"{word}: its statements are not arithmetic on neighbours of one type, float32 or float64")
+        raise IllegalLoop(
+            loop, f"{word}: its statements are not arithmetic on neighbours of one type, float32 or float64"
+        )
     most = MOST_VECTORS * target.lanes(kind.bitwidth)
     if count > most or count & (count - 1):
-        raise Refused(
+        raise IllegalLoop(
             loop, f"{word}: a vector of the machine has {target.lanes(kind.bitwidth)} lanes of float{kind.bitwidth}, "
             f"so lanes must be a power of two of at most {most}"
         )  # fmt: skip
@@ -146,10 +148,10 @@ def _check_lanes(loop: LoopOp, target: Target) -> None:
 
 def _check_cores(loop: LoopOp, meaning: Meaning) -> None:
     if loops_around(loop):
-        raise Refused(loop, "cores: only an outermost loop can run on several cores")
+        raise IllegalLoop(loop, "cores: only an outermost loop can run on several cores")
     chunk = meaning.variable(loop)
     if not isinstance(loop, ForOp) or chunk not in meaning.steps:
-        raise Refused(loop, "cores: the loop is not over chunks: it has no step")
+        raise IllegalLoop(loop, "cores: the loop is not over chunks: it has no step")
     inside = {x for op in walk(loop) if isinstance(op, ValueOp) for x in op.results}
     for op in walk(loop):
         if not isinstance(op, DoOp):
@@ -159,7 +161,7 @@ def _check_cores(loop: LoopOp, meaning: Meaning) -> None:
                 continue
             at = meaning.subscripts(list(subscripts)) if op.scatter is None else []
             if not any(i == chunk or chunk in dict(meaning.blocks_of(meaning.domains.get(i, i))) for i in at):
-                raise Refused(loop, f"cores: chunks write the same elements of %{x.name_hint or 'a value'}")
+                raise IllegalLoop(loop, f"cores: chunks write the same elements of %{x.name_hint or 'a value'}")
 
 
 def check_extents(function_ops: Iterable[Operation], meaning: Meaning, trusted: set[Hashable]) -> None:
@@ -172,7 +174,7 @@ def check_extents(function_ops: Iterable[Operation], meaning: Meaning, trusted: 
                 continue
             for n, i in zip(meaning.sizes(x.owner), _indices(op, x, subscripts, meaning), strict=True):
                 if not _is_within(i, n, meaning) and extent_key(i, n, meaning) not in trusted:
-                    raise Refused(op, "it cannot be proved that every element that it accesses is in its buffer")
+                    raise IllegalLoop(op, "it cannot be proved that every element that it accesses is in its buffer")
 
 
 def _indices(op: DoOp, x: SSAValue, subscripts: Sequence[Subscript], meaning: Meaning) -> list[Term]:
@@ -203,7 +205,7 @@ def extent_keys(meaning: Meaning) -> set[Hashable]:
 
 def _ends_by(high: Term, n: Term, t: Table) -> bool:
     """Is extent `high` known to be at most n?"""
-    node, last, extent = t.nodes[high], t.most(high), t.value(n)
+    node, last, extent = t.nodes[high], t.upper_bound(high), t.value(n)
     if high == n or (node.tag == "min" and n in node.args) or last == 0:
         return True
     if last is not None and extent is not None and last <= extent:
@@ -228,6 +230,6 @@ def _is_within(i: Term, n: Term, meaning: Meaning) -> bool:
         for block, _ in meaning.blocks_of(domain):
             steps = meaning.steps[block]
             if t.add(i, t.add(steps.low, t.multiply(steps.step, block))) == x:
-                most = t.most(steps.step)
+                most = t.upper_bound(steps.step)
                 return steps.step == n or (most is not None and extent is not None and most <= extent)
     return False

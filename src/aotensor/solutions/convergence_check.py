@@ -58,6 +58,6 @@ class Demand(LinearOp):
         return f"{self.solver}: {REASONS[reason]}"
 
 
-def demanded(solver: str, x: Variable, status: Variable) -> Variable:
+def check_converged(solver: str, x: Variable, status: Variable) -> Variable:
     """x, after a run-time check that the solver of that name has converged."""
     return Demand(solver)(x, status)  # type: ignore[no-any-return]

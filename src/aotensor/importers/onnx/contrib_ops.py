@@ -18,7 +18,7 @@ _BYTES: Final = frozenset({"tensor(int8)", "tensor(uint8)"})
 
 
 @dataclass(frozen=True)
-class Formal:
+class FormalParameter:
     """An input, with the attributes of `onnx.defs.OpSchema.FormalParameter`."""
 
     name: str
@@ -29,11 +29,11 @@ class Formal:
 
 
 @dataclass(frozen=True)
-class Contributed:
+class ContribSchema:
     """A schema with the attributes of `onnx.defs.OpSchema` that the importer reads."""
 
     name: str
-    inputs: Sequence[Formal]
+    inputs: Sequence[FormalParameter]
     max_output: int
     attributes: Mapping[str, Any]
     since_version: int = 1
@@ -53,24 +53,24 @@ class Contributed:
         return len(self.inputs)
 
 
-def _lstm() -> Contributed:
+def _lstm() -> ContribSchema:
     optional = _Option.Optional
     inputs = [
-        Formal("X", _FLOAT, "T"),
-        Formal("W", _BYTES, "T2"),
-        Formal("R", _BYTES, "T2"),
-        Formal("B", _FLOAT, "T", optional),
-        Formal("sequence_lens", _INT, "T1", optional),
-        *(Formal(name, _FLOAT, "T", optional) for name in ("initial_h", "initial_c", "P")),
-        Formal("W_scale", _FLOAT, "T"),
-        Formal("W_zero_point", _BYTES, "T2"),
-        Formal("R_scale", _FLOAT, "T"),
-        Formal("R_zero_point", _BYTES, "T2"),
+        FormalParameter("X", _FLOAT, "T"),
+        FormalParameter("W", _BYTES, "T2"),
+        FormalParameter("R", _BYTES, "T2"),
+        FormalParameter("B", _FLOAT, "T", optional),
+        FormalParameter("sequence_lens", _INT, "T1", optional),
+        *(FormalParameter(name, _FLOAT, "T", optional) for name in ("initial_h", "initial_c", "P")),
+        FormalParameter("W_scale", _FLOAT, "T"),
+        FormalParameter("W_zero_point", _BYTES, "T2"),
+        FormalParameter("R_scale", _FLOAT, "T"),
+        FormalParameter("R_zero_point", _BYTES, "T2"),
     ]
     attributes = {k: v for k, v in onnx.defs.get_schema("LSTM", 13).attributes.items() if k != "layout"}
-    return Contributed("DynamicQuantizeLSTM", inputs, 3, attributes)
+    return ContribSchema("DynamicQuantizeLSTM", inputs, 3, attributes)
 
 
-def contributed(op: str, domain: str) -> Contributed | None:
+def contributed(op: str, domain: str) -> ContribSchema | None:
     """The schema of an operator; None for an unknown one."""
     return _lstm() if (domain, op) == ("com.microsoft", "DynamicQuantizeLSTM") else None

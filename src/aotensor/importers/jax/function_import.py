@@ -61,8 +61,8 @@ def from_jax(
     Importer({}).check(traced)
     inputs = [_symbol(label, aval) for label, aval in zip(labels, traced.in_avals, strict=True)]
     importer = Importer(_named_extents(inputs, traced.in_avals))
-    fitted = [_fitted(importer, x, aval) for x, aval in zip(inputs, traced.in_avals, strict=True)]
-    results = _arranged(shapes, importer.run(traced, fitted))
+    fitted = [_check_expressions(importer, x, aval) for x, aval in zip(inputs, traced.in_avals, strict=True)]
+    results = _unflatten(shapes, importer.run(traced, fitted))
     arguments = dict(zip(labels, (names[path[0].idx] for path, _ in leaves), strict=True))
     known = dict(zip(labels, inputs, strict=True))
     results = with_gradients(results, known, grad, lambda label, name: name in (label, arguments[label]))
@@ -145,14 +145,14 @@ def _named_extents(inputs: Sequence[at.Variable], avals: Sequence[Any]) -> dict[
     return found
 
 
-def _fitted(importer: Importer, x: at.Variable, aval: Any) -> at.Variable:
+def _check_expressions(importer: Importer, x: at.Variable, aval: Any) -> at.Variable:
     """x with run-time checks of the extents that are expressions of others."""
     if all(dim_of(dim) is not None for dim in aval.shape):
         return x
     return at.specify_shape(x, [None if dim_of(dim) is not None else importer.extent(dim) for dim in aval.shape])
 
 
-def _arranged(shapes: Any, values: Sequence[at.Variable]) -> at.Variable | list[at.Variable] | dict[str, at.Variable]:
+def _unflatten(shapes: Any, values: Sequence[at.Variable]) -> at.Variable | list[at.Variable] | dict[str, at.Variable]:
     """Arrange results as a variable, a list or a dict, by the structure of the function's return value."""
     paths = [path for path, _ in tree_flatten_with_path(shapes)[0]]
     if paths == [()]:

@@ -15,7 +15,7 @@ from aotensor.passes.report.outline import Node, Outline
 from aotensor.pictures.flow import graph_flows
 from aotensor.pictures.nodes import sites_of
 from aotensor_cli.page.model_page import dim_sets
-from aotensor_cli.page.profiles import MeasuredLine, MeasuredLines, of_functions
+from aotensor_cli.page.profiles import MeasuredLine, MeasuredLines, select_profiles
 from aotensor_cli.page.request import PageOptions
 from aotensor_cli.page.sources import Source, read_sources
 from aotensor_cli.terminal.remarks import without_remarks
@@ -57,7 +57,7 @@ def collected(build: Build, page: PageOptions, stages: Sequence[str], loaded: fl
     Raises: Refusal for sizes and profiles of other functions; as compiling
     """
     functions = [f for f in build.functions if isinstance(f, Function)]
-    profiles = of_functions(page.profiles, [f.name for f in functions])
+    profiles = select_profiles(page.profiles, [f.name for f in functions])
     sets = dim_sets(functions, page.sizes, [(x.function, x.sizes) for x in profiles])
     build.report = report = Report({name: one[:1] for name, one in sets.items()}, stages)
     with progress(f"compiling {build.name}") as build.begin, without_remarks():

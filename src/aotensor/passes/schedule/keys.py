@@ -14,11 +14,11 @@ from aotensor.ir.nest.chunks import ChunkSizeOp, ChunksOp
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import BalanceOp, DoOp, PrefetchOp, ValueOp
 from aotensor.ir.upstream import walk
+from aotensor.passes.schedule.legality import without_names
 from aotensor.passes.schedule.meaning import Meaning
 from aotensor.passes.schedule.reader import facts, root_of
-from aotensor.passes.schedule.record import Record, term_of, without_blocks
 from aotensor.passes.schedule.table import Node, Table, Term
-from aotensor.passes.schedule.words import without_names
+from aotensor.passes.schedule.write_record import Record, term_of, without_blocks
 
 
 def facts_of(function: func.FuncOp) -> Hashable:
@@ -34,7 +34,7 @@ _PURE: Final = (
 """Operations that may be anywhere: they cannot fail, or are checked separately."""
 
 
-def risky(function: func.FuncOp) -> Iterator[Operation]:
+def unverifiable(function: func.FuncOp) -> Iterator[Operation]:
     """Operations between statements whose correctness only the compiler knows: extents exist, indices are in bounds."""
     for op in walk(function):
         inner = op.parent_op()
@@ -42,7 +42,7 @@ def risky(function: func.FuncOp) -> Iterator[Operation]:
             yield op
 
 
-def closed(op: Operation, meaning: Meaning) -> Hashable:
+def result_key(op: Operation, meaning: Meaning) -> Hashable:
     """A key that identifies the results of an operation, independent of the loops around it."""
     terms = [meaning.scalar(x) for x in op.results]
     domains = [meaning.domains[x] for term in terms for x in sorted(meaning.table.free(term)) if x in meaning.domains]
@@ -69,7 +69,7 @@ def is_at_line(op: Operation) -> bool:
     return isinstance(op.location, FileLineColLoc)
 
 
-def touching(op: Operation) -> Iterator[DoOp]:
+def statements_touching(op: Operation) -> Iterator[DoOp]:
     """The statements inside of a loop, or the statements that write a value."""
     if isinstance(op, LoopOp):
         yield from (x for x in walk(op) if isinstance(x, DoOp))

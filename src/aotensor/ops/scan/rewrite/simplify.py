@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied
 from aotensor.graph.passes.run import graph_pass
-from aotensor.graph.site import made_at
+from aotensor.graph.site import variables_at
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.create import is_zeros
@@ -30,7 +30,7 @@ def tidy(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variab
     for node in toposort(outputs, stop=stop):
         known.update(rebuilt(node, known))
         x = known.get(node.outputs[0], node.outputs[0])
-        with made_at(node.outputs[0].site):
+        with variables_at(node.outputs[0].site):
             better = _better(x.owner, stop) if x.owner is not None else None
         if better is not None:
             if not isinstance(node.op, DimShuffle):
@@ -41,11 +41,11 @@ def tidy(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variab
 
 def _better(node: Apply, stop: Collection[Variable]) -> Variable | None:
     if isinstance(node.op, DimShuffle):
-        return _composed(node, stop)
+        return _compose_dimshuffles(node, stop)
     return _one_window(node) if node.op == add else None
 
 
-def _composed(node: Apply, stop: Collection[Variable]) -> Variable | None:
+def _compose_dimshuffles(node: Apply, stop: Collection[Variable]) -> Variable | None:
     """The replacement of two successive dimshuffles: one dimshuffle, or x itself."""
     (x,) = node.inputs
     assert isinstance(node.op, DimShuffle)

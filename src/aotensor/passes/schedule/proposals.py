@@ -39,7 +39,7 @@ class Move:
     share: float
 
 
-def moves(nest: Nest, dims: Mapping[str, int], threads: int) -> list[Move]:
+def propose_edits(nest: Nest, dims: Mapping[str, int], threads: int) -> list[Move]:
     """Propose edits of the loops of a nest, the most promising first.
 
     dims: extents for the time estimate. threads: number of threads that will execute the nest.
