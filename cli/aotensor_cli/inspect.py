@@ -79,7 +79,7 @@ def _inspect(
     if locations:
         _check_locations(path, stage, form)
     if generic and (stage is None or stage.partition(".")[0] not in _WITH_NESTS):
-        raise Refusal("--generic needs a text of nests", "add --stage nest, or a pass over nests")
+        raise Refusal("--generic needs the text of stage nest", "add --stage nest, or a pass over nests")
     if (passes is not None or disabled) and is_library(path):
         raise Refusal(f"{path}: this is a compiled library", "--passes and --disable-pass are for models")
     if remarks and (stage is not None or form == "dot"):

@@ -160,11 +160,11 @@ def _big_endian(content: bytes) -> bytes:
     ("damage", "reason"),
     [
         (_truncated, "section table"),
-        (_foreign, "not an ELF file"),
+        (_foreign, "this is not an ELF file"),
         (_other_elf, "aotensor did not build this file: it has no manifest"),
         (_too_new, f"the library has ABI version 9, and this runtime supports {ABI_VERSION}"),
-        (_big_endian, "not a 64-bit little-endian ELF file"),
-        (lambda _: b"", "not an ELF file"),
+        (_big_endian, "this is not a 64-bit little-endian ELF file"),
+        (lambda _: b"", "this is not an ELF file"),
     ],
 )
 def test_files_that_are_no_libraries(

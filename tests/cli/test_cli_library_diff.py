@@ -123,7 +123,7 @@ def test_what_cannot_be_called_is_read(call: Call, library: Path, tmp_path: Path
     data[0x1800] ^= 255
     (tmp_path / "bad.so").write_bytes(data)
     answer = call("diff", library, tmp_path / "bad.so")
-    assert answer.code == 2 and "bad.so: the checksum does not fit" in answer.out
+    assert answer.code == 2 and "bad.so: the checksum does not match" in answer.out
     (tmp_path / "short.so").write_bytes(library.read_bytes()[:2000])
     for name in ("short.so", "none.so"):
         answer = call("diff", library, tmp_path / name)

@@ -42,4 +42,4 @@ def test_what_a_pass_left(model: Path, call: Call) -> None:
 def test_where_there_are_no_nests(small: Path, call: Call, arguments: tuple[str, ...]) -> None:
     answer = call(*arguments, small, "--generic")
     assert answer.code == 2
-    assert "--generic needs a text of nests" in answer.err and "nest" in answer.err.splitlines()[1]
+    assert "--generic needs the text of stage nest" in answer.err and "nest" in answer.err.splitlines()[1]

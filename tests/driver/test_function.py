@@ -178,7 +178,7 @@ def test_default_values_are_refused() -> None:
     for wrong in ({"value": 3.0}, {"value": 0.0}, {"update": X + 1}):
         with pytest.raises(ValueError, match="is not supported"):
             In(X, **wrong)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"In: variable is a Variable, not 3\.0"):
+    with pytest.raises(TypeError, match=r"In: variable must be a Variable, not 3\.0"):
         In(3.0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="borrow=False"):
         In(X, mutable=True, borrow=False)

@@ -99,7 +99,7 @@ def test_a_loop_has_no_bound_if_its_steps_depend_on_values() -> None:
 def test_bytes() -> None:
     assert [bytes_of(x) for x in (5, "64", "64K", "64M", "2 GiB")] == [5, 64, 65536, 1 << 26, 1 << 31]
     for wrong in ("", "64X", "-1", 0, "0"):
-        with pytest.raises(GraphValueError, match="memory is bytes"):
+        with pytest.raises(GraphValueError, match="memory must be a number of bytes"):
             bytes_of(wrong)
-    with pytest.raises(GraphTypeError, match="memory is bytes"):
+    with pytest.raises(GraphTypeError, match="memory must be a number of bytes"):
         bytes_of(1.5)

@@ -107,7 +107,7 @@ def test_updates_with_numbers_and_arrays(run: Run) -> None:
         (lambda n, s: {X: Y}, TypeError, "only shared variables"),
         (lambda n, s: [(n, n), (n, n)], ValueError, "n is updated twice"),
         (lambda n, s: [n], TypeError, "pairs"),
-        (lambda n, s: 3, TypeError, "updates is a mapping"),
+        (lambda n, s: 3, TypeError, "updates must be a mapping"),
     ],
 )
 def test_updates_are_checked(update: Any, error: type[Exception], text: str) -> None:

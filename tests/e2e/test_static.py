@@ -69,7 +69,7 @@ def test_files(artifact: Artifact) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["libmodel.a", "model.h"]
     assert artifact.library == artifact.archive == folder / "libmodel.a"
     assert artifact.files == (folder / "libmodel.a", folder / "model.h")
-    with pytest.raises(ForeignLibrary, match=r"libmodel\.a: a static library"):
+    with pytest.raises(ForeignLibrary, match=r"libmodel\.a: this is a static library"):
         artifact.load()
 
 
@@ -122,6 +122,6 @@ def test_a_target_without_a_linker_here(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("emit", ["so", (), ("lib", "obj")])
 def test_other_kinds_are_refused(tmp_path: Path, emit: str | tuple[str, ...]) -> None:
-    with pytest.raises(GraphValueError, match="emit must be some of 'lib', 'static'"):
+    with pytest.raises(GraphValueError, match="emit must be chosen from 'lib', 'static'"):
         aot.compile(functions(), tmp_path / "none", emit=emit)
     assert not (tmp_path / "none").exists()

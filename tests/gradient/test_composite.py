@@ -40,7 +40,7 @@ def derivatives(composite: OpFromGraph) -> list[float]:
     ("make", "error", "text"),
     [
         (lambda: OpFromGraph((A,), [A]), TypeError, "inputs must be a list"),
-        (lambda: OpFromGraph([A], A), TypeError, "outputs is a list"),
+        (lambda: OpFromGraph([A], A), TypeError, "outputs must be a list of variables"),
         (lambda: OpFromGraph([A, 3], [A]), TypeError, "not a variable"),
         (lambda: OpFromGraph([A], [disconnected_type()]), TypeError, "has no value"),
         (lambda: OpFromGraph([A, B, A], [A + B]), ValueError, "a is given twice"),

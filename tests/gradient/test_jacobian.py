@@ -108,9 +108,9 @@ def test_dtypes() -> None:
 def test_entry_is_checked() -> None:
     v, m, x = at.dvector("v"), at.dmatrix("m"), at.dscalar("x")
     for wrong in (E, 1.0, [v]):
-        with pytest.raises(TypeError, match="is a Variable"):
+        with pytest.raises(TypeError, match="must be a Variable"):
             jacobian(wrong, v)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="is a Variable"):
+        with pytest.raises(TypeError, match="must be a Variable"):
             hessian(wrong, v)  # type: ignore[arg-type]
     for function, expression in ((jacobian, v**2), (hessian, at.sum(v**2))):
         with pytest.raises(TypeError, match="not a variable"):

@@ -58,7 +58,7 @@ def value(target: Variable, /, **named: Any) -> Any:
         (lambda x, v: grad(v.sum(), v, consider_constant=v), TypeError, "iterable"),
         (lambda x, v: grad(x, x, consider_constant=3), TypeError, "iterable"),
         (lambda x, v: grad(x, x, consider_constant=[[x]]), TypeError, "not a variable"),
-        (lambda x, v: grad(None, x, known_grads=[(x, x)]), TypeError, "known_grads is a mapping"),
+        (lambda x, v: grad(None, x, known_grads=[(x, x)]), TypeError, "known_grads must be a mapping"),
         (lambda x, v: grad(None, x, known_grads={x: 1.0}), TypeError, "not a variable"),
         (lambda x, v: grad(None, x, known_grads={x: at.constant(1)}), TypeError, "must have a floating dtype"),
         (lambda x, v: grad(None, x, known_grads={x: v}), ValueError, "shape of its variable"),

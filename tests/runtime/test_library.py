@@ -281,7 +281,7 @@ def test_code_and_data_are_checked(built: tuple[Path, Path], tmp_path: Path) -> 
     data[place.offset + place.size // 2] ^= 1
     path = tmp_path / "x.so"
     path.write_bytes(data)
-    with pytest.raises(runtime.DamagedLibrary, match=f"^{path}: the checksum does not fit"):
+    with pytest.raises(runtime.DamagedLibrary, match=f"^{path}: the checksum does not match"):
         runtime.load(path)
 
 

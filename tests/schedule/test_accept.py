@@ -52,9 +52,9 @@ def test_the_own_nest_is_a_schedule() -> None:
 def test_generic_texts_and_those_with_locations_are_schedules() -> None:
     check(logistic().ir("nest", locations=True))
     for text in (logistic().ir("nest", generic=True), logistic().ir("nest", locations=True, generic=True)):
-        assert text.count("jam = 8 : i64") == nest().count("jam 8") > 0
-        check(text.replace("jam = 8 : i64", "jam = 16 : i64"))
-        assert "at most 16 iterations" in str(refusal(text.replace("jam = 8 : i64", "jam = 32 : i64")))
+        assert text.count("nest.schedule<jam 8") == nest().count("jam 8") > 0
+        check(text.replace("nest.schedule<jam 8", "nest.schedule<jam 16"))
+        assert "at most 16 iterations" in str(refusal(text.replace("nest.schedule<jam 8", "nest.schedule<jam 32")))
 
 
 @pytest.mark.parametrize(

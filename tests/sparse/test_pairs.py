@@ -122,7 +122,7 @@ def test_what_has_no_sparse_value() -> None:
         at.maximum(x, at.matrix("d"))
     with pytest.raises(GraphTypeError, match="maximum is not defined for sparse matrices"):
         at.maximum(z, z)
-    with pytest.warns(UserWarning), pytest.raises(GraphTypeError, match="and_: not defined for float64"):
+    with pytest.warns(UserWarning), pytest.raises(GraphTypeError, match="and_: it is not defined for float64"):
         x & y
     with pytest.raises(GraphValueError, match="maximum_s_s: extents 2 and 3 along axis 0 differ"):
         at.maximum(sp.csr_matrix("p", shape=(2, 3)), sp.csr_matrix("q", shape=(3, 3)))
