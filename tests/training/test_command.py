@@ -166,6 +166,6 @@ def test_initializers_of_onnx_models_train(tmp_path: Path) -> None:
     np.testing.assert_allclose([step(X, T)["loss"] for _ in range(STEPS)], losses, rtol=1e-12)
     assert [x.name for x in f.state.values()] == ["fc.weight", "fc.bias"]
     np.testing.assert_allclose(f(X)["z"], X @ p[:3] + p[3], rtol=1e-12)  # the same shared variables
-    for pattern, said in (("*.weigth", "no initializer of the model matches"), ("axes", "axes' is int64")):
+    for pattern, said in (("*.weigth", "no initializer of the model matches"), ("axes", "axes' has dtype int64")):
         with pytest.raises(Refusal, match=said):
             load_model(str(path), [pattern])

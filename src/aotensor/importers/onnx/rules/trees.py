@@ -205,7 +205,7 @@ def tree_classifier(node: Node, x: Any) -> Any:
 
 @rule("TreeEnsemble", domain=ML)
 def tree_ensemble(node: Node, x: Any) -> Any:
-    """The rule of TreeEnsemble; comparisons with sets (BRANCH_MEMBER) are refused"""
+    """Sums, averages, minima or maxima over trees; comparisons with sets (BRANCH_MEMBER) are refused"""
     inner = [np.array(node[f"nodes_{name}"] or [], "int64") for name in ("featureids", "truenodeids", "falsenodeids")]
     flags = [np.array(node[f"nodes_{name}"] or [], bool) for name in ("trueleafs", "falseleafs")]
     splits, modes, weights = (

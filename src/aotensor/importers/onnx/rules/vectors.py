@@ -29,7 +29,7 @@ _CLOSE: Final = 0.005
 
 @rule("SVMRegressor", domain=ML)
 def support_vectors(node: Node, x: Any) -> Any:
-    """SVMRegressor, with linear, polynomial, radial and sigmoid kernels"""
+    """A sum over support vectors, with linear, polynomial, radial and sigmoid kernels"""
     matrix = _rows(x)
     count, flat = int(node["n_supports"] or 0), np.array(node["coefficients"] or [], "float32")
     if count:
@@ -48,7 +48,7 @@ def support_vectors(node: Node, x: Any) -> Any:
 
 @rule("SVMClassifier", domain=ML)
 def support_vector_classes(node: Node, x: Any) -> Any:
-    """SVMClassifier: the class with the most votes of pairs, and pair scores or probabilities; labels are integers"""
+    """The class with the most votes of pairs, and pair scores or probabilities; labels are integers"""
     labels, per_class = node["classlabels_ints"], [int(n) for n in node["vectors_per_class"] or ()]
     if node["classlabels_strings"] or not labels:
         raise Unsuited("its labels are not integers")
