@@ -55,7 +55,7 @@ def test_the_variable_is_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
     [(0, ArgumentValueError), (-1, ArgumentValueError), (True, ArgumentTypeError), (1.5, ArgumentTypeError)],
 )
 def test_a_number_of_threads_is_a_positive_integer(value: object, error: type[Exception]) -> None:
-    with pytest.raises(error, match="f: num_threads (is|must be)"):
+    with pytest.raises(error, match=r"f: num_threads (is|must be)"):
         threads.checked_threads("f", value)
 
 

@@ -37,7 +37,7 @@ def simple() -> aot.Function:
         ({"target": "aarch64-linux-muls"}, "target aarch64-linux-muls: unknown C library muls", "did you"),
         ({"target": "x86_64-beos"}, "target x86_64-beos: unknown system beos", "did you mean x86_64-macos"),
         ({"target": "x86_64-freebsd"}, "shared libraries for x86_64-freebsd are not supported", "emit an object file"),
-        ({"target": "x86_64-windows-msvc"}, "shared libraries for x86_64-pc-windows-msvc are not", "use x86_64-windows-gnu"),
+        ({"target": "x86_64-windows-msvc"}, "shared libraries for x86_64-pc-windows-msvc are not", "use x86_64-w"),
         ({"target": "i686-linux-gnu"}, "i686-linux-gnu has 32-bit pointers", "use wasm32-wasi"),
         ({"target": "s390x-linux-gnu"}, "target s390x-linux-gnu is big-endian", "only little-endian"),
         ({"target": "wasm32-wasi", "cpu": "host"}, "cpu host is the CPU of this machine, which cannot", "use generic"),
