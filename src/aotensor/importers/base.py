@@ -1,8 +1,8 @@
-"""The base of importers: operations of a framework are translated in order, each at its line of the user's program.
+"""The base class of importers: translate operations of a framework in order, each with its source line.
 
-    operation → its rule → values of ours       or, where it has no counterpart, an entry of one error with all of them
+    operation → its rule → variables       or, if it is not supported, an entry of one error that lists all of them
 
-A rule raises `Unsuited` for a form of its operation that has no counterpart. The walk goes on, to find all of them.
+A rule raises `Unsuited` for an unsupported form of its operation; the walk continues, to find all of them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Key = TypeVar("Key")
 
 
 class Unsuited(Exception):
-    """Raised for an operation that has no counterpart; its text is the reason."""
+    """Raised for an operation that cannot be translated; the text is the reason."""
 
 
 class Lost:
-    """In place of a value whose operation has no counterpart."""
+    """The placeholder for a result of an operation that cannot be translated."""
 
 
 LOST: Final = Lost()
@@ -35,7 +35,7 @@ LOST: Final = Lost()
 class Importer:
     """The translation of one program.
 
-    framework, hint: for the error about operations without counterpart. missing: these so far.
+    framework, hint: of the error that lists unsupported operations. missing: those found so far.
     """
 
     framework: ClassVar[str]
@@ -49,7 +49,7 @@ class Importer:
         raise NotImplementedError
 
     def entry(self, operation: Any, reason: str = "") -> Untranslated:
-        """The entry of an operation in the error: its name in the framework, the reason, and its place."""
+        """The entry of an unsupported operation in the error: its name in the framework, the reason, and its place."""
         raise NotImplementedError
 
     def located(self, operation: Any) -> AbstractContextManager[None]:
@@ -57,7 +57,8 @@ class Importer:
         return variables_at(self.site(operation))
 
     def attempt(self, operation: Any, translate: Callable[[], R]) -> R | None:
-        """The result of `translate` at the line of an operation; None for one without counterpart, which is recorded.
+        """The result of `translate`, called at the line of an operation; None for an unsupported one, which is
+        recorded.
 
         Raises: what ops raise.
         """
@@ -89,9 +90,9 @@ def entering(table: dict[Any, Any], key: Callable[[str], Any], *names: str) -> C
 
 
 def notes_of(table: Mapping[Key, Callable[..., Any]], name: Callable[[Key], str]) -> dict[str, str]:
-    """Operation → what the documentation says of its import: the beginning of its rule's docstring.
+    """Operation → remark for the documentation: the beginning of its rule's docstring.
 
-    "" for an operation that is one of ours. name: of a key of the table.
+    "" for an operation that is a function of aotensor. name: of a key of the table.
     """
     found = {}
     for key, rule in table.items():

@@ -1,4 +1,4 @@
-"""The translation of loops: states that steps hand on, and what they give besides."""
+"""The translation of loops: carried states, and stacked outputs of the steps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aotensor.ops.scan.frontend import Loop
 from aotensor.tensor import Variable
 
 MANY: Final = 1 << 48
-"""Steps of a loop that only its condition ends: at a nanosecond each, three days."""
+"""The largest number of steps of a loop that only its condition ends: three days at a nanosecond each."""
 
 
 def looped(
@@ -25,10 +25,10 @@ def looped(
     truncate: int = -1,
     backwards: bool = False,
 ) -> list[Variable]:
-    """The states after a loop, the first ones after no steps; then what steps give besides, stacked.
+    """The final states of a loop (the initial ones after no steps), then the other outputs of the steps, stacked.
 
     step: rows of the sequences, states and constants → new states and others, also with `aot.until`. states: initial
-    values, or dicts with taps, as for `aot.scan`. others: the number of outputs besides. steps: a number or scalar, by
+    values, or dicts with taps, as for `aot.scan`. others: the number of other outputs. steps: a number or scalar, by
     default the rows of the sequences. stacked: for each state, are all its values wanted instead of the last one?
     truncate: differentiate this number of last steps only. backwards: read the sequences from their last row.
 

@@ -45,7 +45,7 @@ class Plan:
         return {**asdict(self), "rounds": [asdict(each) for each in self.rounds]}
 
     def rows(self) -> list[tuple[str, str]]:
-        """(what, how much) for each round."""
+        """The rows of the plan's table, (label, amount), for each round."""
         found = [] if self.start is None else [("before", f"{self.start}, once")]
         for k, each in enumerate(self.rounds, 1):
             found += [
