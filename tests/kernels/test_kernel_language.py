@@ -1,4 +1,4 @@
-"""The kernel language: what is folded, what branches, and errors at the line of code outside of the language."""
+"""The kernel language: folded constants, branches, and errors at the line of unsupported code."""
 
 from __future__ import annotations
 

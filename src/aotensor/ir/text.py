@@ -147,7 +147,7 @@ class _Printer(Printer):
         self.print_string("".join([x if isinstance(x, str) else self._name(known[x]) for x in template]))
 
     def print_string(self, text: str, *, indent: int | None = None) -> None:
-        """Print a string; xDSL counts the columns of what is in one line only for messages, which are not printed."""
+        """Print a string without counting columns, which xDSL needs only for diagnostics in printed IR."""
         if "\n" in text:
             super().print_string(text, indent=indent)
         else:

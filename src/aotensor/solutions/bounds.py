@@ -24,6 +24,15 @@ class Bounds(NamedTuple):
     ub: Any = np.inf
 
 
+def bounds_or_pair(name: str, bounds: Any) -> Any:
+    """An object with lb and ub, from such an object, a pair (lb, ub), or None.   Raises: GraphTypeError"""
+    if bounds is None or hasattr(bounds, "lb"):
+        return Bounds() if bounds is None else bounds
+    if not isinstance(bounds, list | tuple) or len(bounds) != 2:
+        raise GraphTypeError(f"{name}: bounds must be Bounds(lb, ub) or a pair (lb, ub), not {bounds!r:.60}")
+    return Bounds(*bounds)
+
+
 def bounds_of(name: str, bounds: Any, given: Unknown) -> tuple[Variable, Variable]:
     """The lower and the upper bounds of an unknown.   (n,) each
 

@@ -14,7 +14,7 @@ from aotensor.graph.walk import replace
 from aotensor.ops.elementwise.compare import ge, le, switch
 from aotensor.ops.reduce.sums import sum as sum_of
 from aotensor.ops.shape.reshape import reshape
-from aotensor.solutions.bounds import Bounds, bounds_of
+from aotensor.solutions.bounds import bounds_of, bounds_or_pair
 from aotensor.solutions.driver import Options, solution_of, symbol
 from aotensor.solutions.formulas import ending, number
 from aotensor.solutions.marquardt import levenberg_marquardt
@@ -127,8 +127,8 @@ def least_squares(
     Jacobian; ε^¾ by default. The field `fun` is |r|²/2, `residual` the largest element of Jᵀ·r. Else as `minimize`:
     derivatives hold the second derivatives of r, too.
 
-    Raises: as `minimize`. Cost: a Cholesky factorisation of JᵀJ per step of "lm"; of "trf" products of J with vectors,
-    at most 2·n per step.
+    Raises: as `minimize`. Cost: a Cholesky factorisation of JᵀJ per step of "lm"; two products of J with vectors per
+    conjugate gradient iteration of "trf", at most 2·n + 10 iterations per step.
     """
     options = Options("least_squares", tol, maxiter, raise_on_failure)
     if method is None:
@@ -155,7 +155,7 @@ def least_squares(
         return problem.at(matrix, at)
 
     if method == "trf":
-        limits, curvature = _ends_of("least_squares", bounds), GaussNewton(matrix_at)
+        limits, curvature = bounds_or_pair("least_squares", bounds), GaussNewton(matrix_at)
         solution = _within(options, scalar, gradient, given, limits, curvature, start, tolerance)
     else:
         found = levenberg_marquardt(lambda at: problem.at(residuals, at), matrix_at, start, tolerance, maxiter)
@@ -229,15 +229,6 @@ def minimize_scalar(
     found = best, count, replace([equation], {x: best})[0], status
     solution = solution_of(options, at_end, [], found, (equation, grad(equation, x)))
     return Minimum(*solution, _value_there(problem, solution))
-
-
-def _ends_of(name: str, bounds: Any) -> Any:
-    """Bounds with lb and ub, from such an object, a pair (lb, ub), or None.   Raises: GraphTypeError"""
-    if bounds is None or hasattr(bounds, "lb"):
-        return Bounds() if bounds is None else bounds
-    if not isinstance(bounds, list | tuple) or len(bounds) != 2:
-        raise GraphTypeError(f"{name}: bounds must be Bounds(lb, ub) or a pair (lb, ub), not {bounds!r:.60}")
-    return Bounds(*bounds)
 
 
 def _within(

@@ -14,7 +14,7 @@ _FIGURES: Final = ("compile", "call", "compile_hessian", "call_hessian")
 
 
 def page(rows: Sequence[tuple[str, dict[str, Any]]], sample: int | None, seed: int, largest: int) -> str:
-    """The text of the page.   rows: verdict and what the worker found"""
+    """The text of the page.   rows: verdict and results of the worker"""
     drawn = f"{sample} of them, drawn with seed {seed}" if sample is not None else "all of them"
     text = _INTRODUCTION.format(largest=largest, drawn=drawn, sif2jax=version("sif2jax"), jax=version("jax"))
     done = [found for _, found in rows if "errors" in found]

@@ -1,1 +1,1 @@
-"""Kernels of NPBench, written anew, beside their NumPy and JAX versions."""
+"""Kernels of NPBench, written with aotensor and compared with their NumPy and JAX versions."""

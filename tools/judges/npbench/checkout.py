@@ -77,7 +77,7 @@ def described(checkout: Path) -> dict[str, Described]:
 
 
 def results_of(function: Callable[..., Any], values: dict[str, Any], changed: tuple[str, ...]) -> list[Any]:
-    """What a version that may change its arguments returns, then these arguments. `values` stay as they are."""
+    """The results of a version that may change its arguments, then the changed arguments. `values` are copied."""
     given = copy.deepcopy(values)
     found = function(*given.values())
     returned = [] if found is None else list(found) if isinstance(found, tuple) else [found]

@@ -35,7 +35,7 @@ def verdict(name: str, found: dict[str, Any]) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the kernels that are asked for; 1 if one is wrong."""
+    """Run the selected kernels; returns 1 if one is wrong."""
     names = options.only.split(",") if options.only else list(KERNELS)
     if unknown := sorted(set(names) - set(KERNELS)):
         raise SystemExit(f"there is no kernel {', '.join(unknown)}: there are {', '.join(KERNELS)}")

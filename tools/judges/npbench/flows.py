@@ -1,4 +1,4 @@
-"""Flows in a cavity and a channel, and bodies that attract each other. Arguments and results are NPBench's."""
+"""Flows in a cavity and a channel, and gravitating bodies. Arguments and results are NPBench's."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ class Grid:
     is_periodic: bool
 
     def centre(self, x: Variable) -> Variable:
-        """The points themselves."""
+        """x at the inner points."""
         return x[1:-1] if self.is_periodic else x[1:-1, 1:-1]
 
     def east(self, x: Variable) -> Variable:
-        """The points at x + dx."""
+        """x at the neighbours in the direction +x."""
         return at.roll(x[1:-1], -1, axis=1) if self.is_periodic else x[1:-1, 2:]
 
     def west(self, x: Variable) -> Variable:
-        """The points at x - dx."""
+        """x at the neighbours in the direction -x."""
         return at.roll(x[1:-1], 1, axis=1) if self.is_periodic else x[1:-1, :-2]
 
     def north(self, x: Variable) -> Variable:
-        """The points at y + dy."""
+        """x at the neighbours in the direction +y."""
         return x[2:] if self.is_periodic else x[2:, 1:-1]
 
     def south(self, x: Variable) -> Variable:
-        """The points at y - dy."""
+        """x at the neighbours in the direction -y."""
         return x[:-2] if self.is_periodic else x[:-2, 1:-1]
 
     def put(self, x: Variable, value: Variable) -> Variable:
-        """x with new values at the points."""
+        """x with new values at the inner points."""
         return at.set_subtensor(self.centre(x), value)
 
     def source(self, rho: float, dt: float, u: Variable, v: Variable) -> Variable:
@@ -68,7 +68,7 @@ class Grid:
     def stepped(
         self, u: Variable, v: Variable, p: Variable, rho: float, dt: float, nu: float, force: float = 0.0
     ) -> Results:
-        """Both velocities after a step with the pressure p, but for the walls."""
+        """Both velocities after a step with the pressure p, before the boundary conditions at the walls."""
         push_x = dt / (2 * rho * self.dx) * (self.east(p) - self.west(p))
         push_y = dt / (2 * rho * self.dy) * (self.north(p) - self.south(p))
         new_u = self.moved(u, u, v, push_x, dt, nu)

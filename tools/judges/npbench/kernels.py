@@ -13,11 +13,11 @@ from tools.judges.npbench import factorisations, flows, learning, numerics, prod
 class Kernel:
     """A kernel of NPBench.
 
-    program: of the arguments of the NumPy version, where arrays and NumPy's scalars are variables and Python's numbers
-    themselves; returns what the NumPy version returns, then the arguments that it changes. changed: names of these, by
-    default those that NPBench lists. jax: the place of each result among JAX's, None where JAX lacks it. wrt: names of
-    inputs of the gradient, by default all arrays of floats. symmetric: the gradient by a symmetric matrix, where one
-    side reads one triangle and the other reads both. close: how much numbers may differ, relative to the largest.
+    program: a function of the arguments of the NumPy version, in which arrays and NumPy's scalars are variables;
+    returns the results of the NumPy version, then its changed arguments. changed: names of these, by default those that
+    NPBench lists. jax: the place of each result among JAX's, None where JAX lacks it. wrt: names of inputs of the
+    gradient, by default all arrays of floats. symmetric: the gradient by a symmetric matrix, where one side reads one
+    triangle and the other reads both. close: how much numbers may differ, relative to the largest.
     """
 
     program: Callable[..., Sequence[Any]]

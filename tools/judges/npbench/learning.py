@@ -9,7 +9,7 @@ Results = tuple[Variable, ...]
 
 
 def softmax(x: Variable) -> Results:
-    """Of the last axis."""
+    """Softmax along the last axis."""
     return (at.softmax(x, axis=-1),)
 
 
@@ -55,10 +55,10 @@ def _convolved(x: Variable, weights: Variable) -> Variable:
 
 
 def _pooled(x: Variable) -> Variable:
-    """The largest of each 2 x 2 window of the middle axes."""
+    """The maximum of each 2 x 2 window of the middle axes."""
     return at.max_pool2d(x.transpose((0, 3, 1, 2)), 2).transpose((0, 2, 3, 1))
 
 
 def _normalised(x: Variable) -> Variable:
-    """Over the batch; NPBench divides by the root of the deviation."""
+    """Normalise over the batch; NPBench divides by the root of the standard deviation."""
     return (x - x.mean(axis=0)) / at.sqrt(x.std(axis=0) + 1e-5)

@@ -40,7 +40,7 @@ def azimint_naive(data: Variable, radius: Variable, npt: int) -> Results:
 
 
 def azimint_hist(data: Variable, radius: Variable, npt: int) -> Results:
-    """The same, by histograms."""
+    """Means of data by intervals of radius, by histograms."""
     return (at.histogram(radius, npt, weights=data)[0] / at.histogram(radius, npt)[0],)
 
 

@@ -1,4 +1,4 @@
-"""A kernel compiled by aotensor: its function, its gradient, and what both cost."""
+"""A kernel compiled by aotensor: its function, its gradient, and the times of both."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _total(x: Variable) -> Variable:
 
 
 def _bound(function: Any, given: Values) -> Any:
-    """The function on fixed buffers."""
+    """Bind the function to fixed buffers."""
     names = [item.name for item in function.spec.inputs]
     return function.bind(**dict(zip(names, given.values(), strict=True)))
 
@@ -74,7 +74,7 @@ class Ours:
         return getattr(self.made.load(), name)
 
     def values_of(self) -> list[Any]:
-        """The results."""
+        """The results of the kernel."""
         return list(self._loaded(*self.given.values()).values())
 
     def time(self) -> None:

@@ -41,7 +41,7 @@ _HEAD: Final = (
 
 
 def page(rows: Sequence[tuple[str, dict[str, Any]]], is_noisy: bool = False) -> str:
-    """The text of the page.   rows: verdict and what the worker found"""
+    """The text of the page.   rows: verdict and results of the worker"""
     peers = [name for name in PEERS if any(name in found for _, found in rows)]
     versions = ", ".join(f"{name} {found}" for name in peers if (found := _version(name)))
     text = _INTRODUCTION.format(versions=versions, noise=_NOISE if is_noisy else "").rstrip() + "\n"
@@ -99,7 +99,7 @@ def _ratio(found: dict[str, Any], peer: str, key: str) -> str:
 
 
 def _reasons(rows: Sequence[tuple[str, dict[str, Any]]]) -> str:
-    """What was refused or fails in other programs, by the first size that has it."""
+    """The reasons of refusals and of failures of peers, by the first size with each."""
     text = ""
     for title, key in (
         ("Refused by aotensor", "failed"),

@@ -95,7 +95,7 @@ class Jax:
         self.facts["compile"] = process_time() - start
 
     def values_of(self) -> list[Any]:
-        """The results."""
+        """The results of the JAX version."""
         return [np.asarray(x) for x in self._call(self.given)]
 
     def time(self, seconds: float) -> None:

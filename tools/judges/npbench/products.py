@@ -94,7 +94,7 @@ def covariance(M: int, float_n: Variable, data: Variable) -> Results:
 
 
 def covariance2(M: int, float_n: Variable, data: Variable) -> Results:
-    """The same by a library function."""
+    """Covariances of the columns, by a library function."""
     return (at.cov(data.T),)
 
 

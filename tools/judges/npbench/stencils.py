@@ -118,7 +118,7 @@ def deriche(alpha: Variable, imgIn: Variable) -> Results:
     b1, b2 = 2.0 ** (-alpha), -at.exp(-2.0 * alpha)
 
     def smooth(x: Variable) -> Variable:
-        """Along the first axis."""
+        """Filter along the first axis."""
 
         def recur(x: Variable, second: Variable, first: Variable) -> Variable:
             return x + b1 * first + b2 * second

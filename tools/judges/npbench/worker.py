@@ -66,7 +66,7 @@ def folded(gradient: Any) -> Any:
 
 
 class Judged:
-    """What is found about a kernel at a size.   facts: by name"""
+    """The measurements of a kernel at a size.   facts: by name"""
 
     def __init__(self, kernel: Kernel, one: Described, size: str) -> None:
         self.kernel, self.one, self.values, self.facts = kernel, one, one.data(size), Facts()
@@ -94,11 +94,11 @@ class Judged:
 
     @property
     def places(self) -> tuple[int | None, ...]:
-        """The place of each result among JAX's."""
+        """The index of each result among the results of the JAX version."""
         return tuple(range(len(self.wanted))) if self.kernel.jax is None else self.kernel.jax
 
     def compare_jax(self) -> None:
-        """The fastest JAX version with the right values; why there is none."""
+        """Find the fastest JAX version with the right values, or the reason why there is none."""
         for suffix in ("jax", "jax_lib"):
             try:
                 made = Jax(self.one, suffix, self.values)
@@ -119,7 +119,7 @@ class Judged:
             self.facts["jax"] = dict(min(self.jax, key=lambda made: made.facts["call"]).facts)
 
     def differentiate(self) -> None:
-        """The gradient of the sum of all results of floats that JAX has: beside JAX's, or beside differences."""
+        """Compare the gradient of the sum of all floating results with JAX's, or with finite differences."""
         wrt = wrt_of(self.kernel, self.values)
         floats = [k for k, x in enumerate(self.wanted) if x.dtype.kind in DIFFERENTIATED]
         if not wrt or not floats:
@@ -165,7 +165,7 @@ class Judged:
         return max(errors)
 
     def _sums(self, chosen: Sequence[int]) -> Any:
-        """The sum of results of NumPy's version, as a function of its arguments."""
+        """The sum of the chosen results of the NumPy version, as a function of its arguments."""
 
         def sums(values: Values) -> complex:
             found = results_of(self.numpy, values, self.changed)
@@ -208,7 +208,7 @@ def judged(checkout: Path, name: str, size: str, peers: Sequence[str] = ("jax",)
 
 
 def main(checkout: str, name: str, size: str, peers: str = "jax") -> None:
-    """Print what is found."""
+    """Print the measurements of a kernel as JSON."""
     sys.stdout.write("\n" + json.dumps(judged(Path(checkout), name, size, peers.split(","))) + "\n")
 
 

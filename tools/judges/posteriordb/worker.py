@@ -75,7 +75,7 @@ CONTENDERS = {"aotensor": by_aotensor, "stanli": by_stanli}
 
 
 def main(contender: str, name: str, data: str, stan: str = "") -> None:
-    """Print what is found: values and gradients at the recorded and a random point, seconds, bytes."""
+    """Print the measurements: values and gradients at the recorded and a random point, seconds, bytes."""
     one = recorded(Path(data))[name]
     made = CONTENDERS[contender](one, Path(data), Path(stan) if stan else None)
     first = made.at(one.point)

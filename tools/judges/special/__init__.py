@@ -1,1 +1,1 @@
-"""Tables of values that SciPy tests its special functions with, beside our functions."""
+"""Compare special functions with the tables in SciPy's tests."""

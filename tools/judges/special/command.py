@@ -1,4 +1,4 @@
-"""Evaluate our functions and SciPy's at the points of the tables, and write the page."""
+"""Evaluate functions of aotensor and SciPy at the points of the tables, and write the page."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def measured(table: Table, data: Path) -> Row:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the tables of the functions that are asked for; 1 if one is wrong."""
+    """Run the tables of the selected functions; returns 1 if one is wrong."""
     names = options.functions.split(",") if options.functions else []
     if unknown := sorted(set(names) - {table.name for table in TABLES}):
         raise SystemExit(f"there is no table of {', '.join(unknown)}")

@@ -1,4 +1,4 @@
-"""Which of our functions and derivatives each table has, and where in the table; the reader of tables."""
+"""The list of tables: function or derivative, and columns of operands and result; the reader of tables."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def _call_directly(
 def _call_by_table(
     c: Code, module: Module, sizes: Function, spec: FunctionSpec, data: Value, workspace: Value, has_weights: bool
 ) -> None:
-    """The same for many arrays, whose addresses are in a table; not if some are empty, whose addresses may be NULL."""
+    """Call the kernel directly with a table of addresses; not if some arrays are empty, whose addresses may be NULL."""
     if any(0 in value.shape for value in spec.values):
         return
     b, size = c.builder, c.builder.call(sizes, [])

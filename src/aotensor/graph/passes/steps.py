@@ -48,13 +48,13 @@ class Step:
     reference: str = ""
 
     def row(self) -> Row:
-        """Its row in the table, from which `of_row` makes it again, without descriptions."""
+        """Its row in the table, without descriptions; `of_row` is the inverse."""
         options = {name: (x.least, x.most, x.is_power) for name, x in self.options.items()}
         return self.name, self.level, self.topic, self.needed, self.former, self.is_free, options
 
     @staticmethod
     def of_row(row: Row) -> Step:
-        """A pass by its row."""
+        """Make a pass from its row."""
         name, level, topic, needed, former, is_free, options = row
         known = {key: Option(least, most, is_power=is_power) for key, (least, most, is_power) in options.items()}
         return Step(name, level, cast(Topic, topic), needed, known, is_free, former)

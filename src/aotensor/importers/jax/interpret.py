@@ -23,7 +23,7 @@ from aotensor.importers.lax.rules import RULES
 from aotensor.importers.lax.table import Equation, Extent
 
 COUNTERPARTS: Final[Mapping[str, str]] = {name: RULES[name].note for name in sorted(RULES)}
-"""Primitive of JAX → what is to know about its import, "" where it is the same."""
+"""Primitive of JAX → remark on its import, "" if there is none."""
 
 
 class Importer(Interpreter):

@@ -101,7 +101,7 @@ def _outer(
     n: Any,
     given: Sequence[Any],
 ) -> list[Any]:
-    """What the op gives, of what the loop gives. Where buffers are short, they hold the last rows."""
+    """The outputs of the op from the outputs of the loop. Short buffers hold the last rows."""
     info, found, results = node.op.info, iter(given), []
     for buffer in buffers:
         rows = next(found)

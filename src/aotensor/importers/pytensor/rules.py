@@ -1,6 +1,6 @@
 """The table from classes of PyTensor's ops to rules, and the walk over a graph that applies them. Classes are
-identified by name, since PyTensor has moved many between modules. A class from elsewhere has its own meaning,
-whatever it inherits: only what is made of an inner graph is taken for that.
+identified by name, since PyTensor has moved many between modules. A class of another package is not translated by
+the rule of its base class, except an op that is defined by an inner graph.
 """
 
 from __future__ import annotations

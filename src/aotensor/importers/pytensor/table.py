@@ -19,6 +19,6 @@ from aotensor.importers.base import notes_of
 from aotensor.importers.pytensor.rules import RULES, Walk
 
 COUNTERPARTS: Final[Mapping[str, str]] = notes_of(RULES, str)
-"""Class of ops of PyTensor → what is to know about its import, "" where it is the same."""
+"""Class of PyTensor ops → remark on its import, "" if there is none."""
 
 __all__ = ["COUNTERPARTS", "Walk"]

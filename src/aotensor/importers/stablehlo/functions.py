@@ -25,7 +25,7 @@ from aotensor.importers.stablehlo.translate import Translator
 COUNTERPARTS: Final[Mapping[str, str]] = {
     name.removeprefix("stablehlo."): NOTES.get(name, "") for name in sorted({*TABLE, *WRITTEN, "stablehlo.constant"})
 }
-"""Operation → what is to know about its import, "" where it is the same."""
+"""Operation → remark on its import, "" if there is none."""
 
 _LARGEST: Final = 1 << 30
 """Bytes of a text."""

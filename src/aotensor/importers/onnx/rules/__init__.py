@@ -26,4 +26,4 @@ from aotensor.importers.onnx.rules import (  # noqa: F401  (their rules enter th
 from aotensor.importers.onnx.rules.table import RULES as RULES
 
 COUNTERPARTS: Final[Mapping[str, str]] = notes_of(RULES, lambda key: ".".join(filter(None, key)))
-"""Operator of ONNX → what is to know about its import, "" where it is the same."""
+"""Operator of ONNX → remark on its import, "" if there is none."""
