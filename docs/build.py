@@ -14,6 +14,7 @@ from typing import Final
 
 import click
 import importer_tables
+import method_stub
 import pass_tables
 import surface_pages
 
@@ -56,6 +57,7 @@ def main() -> None:
     made = re.sub(f"{begin}.*?{end}", lambda _: begin + table() + end, text, flags=re.DOTALL)
     TARGETS.write_text(made, encoding="utf-8")
     importer_tables.write()
+    method_stub.write()
     pass_tables.write()
 
 

@@ -20,7 +20,7 @@ from aotensor.errors import GraphTypeError
 from aotensor.graph.methods.numpy_names import HINTS, IGNORED, PARAMETERS
 from aotensor.graph.methods.numpy_protocol import _parameters
 from aotensor.graph.variable import Variable
-from aotensor.ops.numpy_tables import FUNCTIONS, UFUNCS
+from aotensor.graph.public import NUMPY
 
 V, W = np.array([0.5, -1.5, 2.25]), np.array([1.0, 2.0, 4.0])
 G = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]])
@@ -189,7 +189,7 @@ def functions() -> list[Callable[..., Any]]:
 def test_every_function_has_a_counterpart_or_is_refused_by_name(function: Callable[..., Any]) -> None:
     x = at.matrix("x")
     name = name_of(function)
-    if name in FUNCTIONS:
+    if name in NUMPY:
         return
     with pytest.raises(GraphTypeError) as found:
         x.__array_function__(function, [Variable], (x,), {})
@@ -202,10 +202,10 @@ def test_functions_of_one_name_stand_for_each_other() -> None:
     """Who has `at.flip` expects `np.flip`; what means something else there has a hint."""
     ours = {name for name in at.__all__ if inspect.isroutine(getattr(at, name)) or hasattr(getattr(at, name), "row")}
     theirs = {f.__name__ for f in functions() if f.__module__ == "numpy"}
-    assert ours & theirs <= FUNCTIONS.keys() | HINTS.keys()
-    assert FUNCTIONS.keys().isdisjoint(HINTS)
+    assert ours & theirs <= NUMPY.keys() | HINTS.keys()
+    assert NUMPY.keys().isdisjoint(HINTS)
     ufuncs = {f.__name__ for f in vars(np).values() if isinstance(f, np.ufunc)}
-    assert ours & ufuncs <= UFUNCS.keys()
+    assert ours & ufuncs <= NUMPY.keys()
 
 
 def test_identity_like_a_symbol_is_the_matrix() -> None:
@@ -217,9 +217,9 @@ def test_shared_options_have_the_same_defaults() -> None:
     """What a caller of NumPy leaves out means with us what it means there."""
     for function in functions():
         name = name_of(function)
-        if not inspect.isfunction(FUNCTIONS.get(name)):
+        if not inspect.isfunction(NUMPY.get(name)):
             continue
-        ours, theirs = _parameters(FUNCTIONS[name]), _parameters(function)
+        ours, theirs = _parameters(NUMPY[name]), _parameters(function)
         assert ours is not None and theirs is not None
         for key, parameter in theirs.items():
             own = PARAMETERS.get(f"{name}.{key}", key)

@@ -119,7 +119,7 @@ def _runner(inputs: Sequence[Variable], outputs: Sequence[Variable], mode: Mode)
             return evaluate_all(outputs, values)
 
         return refer
-    make: Function = partial(functions().function, mode=mode) if isinstance(mode, str) else mode
+    make: Function = partial(functions.function, mode=mode) if isinstance(mode, str) else mode
     run: Callable[..., list[Array]] = make(
         list(inputs), list(outputs), on_unused_input="ignore", allow_input_downcast=True
     )

@@ -119,7 +119,7 @@ class Op(ABC):
         If an input is sparse and the op accepts dense tensors only, its sparse counterpart is applied.
         """
         if not self.takes_sparse and any(getattr(x, "is_sparse", False) for x in inputs):
-            return sparse().counterpart(self, inputs)
+            return sparse.counterpart(self, inputs)
         outputs = self.apply(*inputs).outputs
         return outputs[0] if len(outputs) == 1 else list(outputs)
 
@@ -132,9 +132,9 @@ class Op(ABC):
         variables = self.convert_inputs(inputs)
         check_count(self.name, type(self).infer_type, variables)
         if not self.takes_half and any(map(is_half, variables)):
-            return halves().counterpart(self, variables)
+            return halves.counterpart(self, variables)
         if not self.takes_complex and any(map(is_complex, variables)):
-            return complex_numbers().counterpart(self, variables)
+            return complex_numbers.counterpart(self, variables)
         try:
             types = self.infer_type(*(x.tensor_type for x in variables))
         except GraphError as error:
@@ -143,9 +143,9 @@ class Op(ABC):
         if not all(isinstance(type, TensorType) for type in found):
             raise GraphTypeError(f"{self.name}: infer_type gave {types!r:.60}, which is not a TensorType, nor several")
         if not self.takes_complex and any(dtypes.is_complex(type.dtype) for type in found):
-            raise complex_numbers().refusal(self.name, variables)
+            raise complex_numbers.refusal(self.name, variables)
         if not self.takes_half and any(dtypes.is_half(type.dtype) for type in found):
-            return halves().counterpart(self, variables)
+            return halves.counterpart(self, variables)
         return Apply(self, variables, found)
 
     def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:

@@ -94,7 +94,7 @@ class Variable(TensorOperators):
         Raises: MissingInputError for a leaf without a value, GraphTypeError for a value of another type,
         GraphValueError for a name that none or several have.
         """
-        return evaluation().evaluate(self, {} if inputs_to_values is None else inputs_to_values)
+        return evaluation.evaluate(self, {} if inputs_to_values is None else inputs_to_values)
 
 
 Variables: TypeAlias = Sequence[Variable]
@@ -155,7 +155,7 @@ def shared(
     if isinstance(value, Variable):
         raise GraphTypeError(f"shared needs a value, not the symbolic variable {value}")
     if value.__class__.__module__.startswith("scipy.sparse"):
-        return sparse().shared(value, name, borrow=borrow, shape=shape)
+        return sparse.shared(value, name, borrow=borrow, shape=shape)
     array = as_array(value)
     type = TensorType(dtypes.canonical(array.dtype), tuple(shape) if shape is not None else (None,) * array.ndim)
     return SharedVariable(type.filter(array) if borrow else np.array(type.filter(array)), type, name)
@@ -233,7 +233,7 @@ def as_tensor(value: object, name: str | None = None, ndim: int | None = None) -
             raise GraphTypeError("expected a dense tensor, found a sparse matrix", lines=[value.describe()], hint=hint)
         result = value
     elif isinstance(value, list | tuple) and _holds_variable(value):
-        result = dense().stack([as_tensor(item) for item in value])
+        result = dense.stack([as_tensor(item) for item in value])
     elif isinstance(value, np.ndarray | np.generic | bool | int | float | complex | list | tuple) or _is_array_like(
         value
     ):
@@ -246,7 +246,7 @@ def as_tensor(value: object, name: str | None = None, ndim: int | None = None) -
     if ndim is not None and result.ndim != ndim:
         if result.ndim > ndim:
             raise GraphTypeError(f"expected rank {ndim}, found rank {result.ndim}", lines=[result.describe()])
-        result = dense().shape_padleft(result, ndim - result.ndim)
+        result = dense.shape_padleft(result, ndim - result.ndim)
     return result
 
 

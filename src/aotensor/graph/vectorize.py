@@ -43,7 +43,7 @@ def _dense_if_batched(x: Variable, batched: Mapping[Variable, Variable]) -> Vari
     """x as a dense tensor if it is sparse and differs by sample, since only dense tensors have an axis of samples."""
     if not x.is_sparse or not any(leaf in batched for leaf in leaves([x], stop=batched)):
         return x
-    return sparse().dense_from_sparse(x, structured=False)
+    return sparse.dense_from_sparse(x, structured=False)
 
 
 @coerced

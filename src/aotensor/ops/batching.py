@@ -16,13 +16,13 @@ AnyOp = TypeVar("AnyOp", bound=Op)
 
 def align_rank(x: Variable, rank: int) -> Variable:
     """x, a batch, reshaped so that its samples have `rank` axes: new ones of extent 1 lead, as broadcasting needs."""
-    return dense().dimshuffle(x, [0, *([None] * (rank + 1 - x.ndim)), *range(1, x.ndim)])
+    return dense.dimshuffle(x, [0, *([None] * (rank + 1 - x.ndim)), *range(1, x.ndim)])
 
 
 def repeated(x: Variable, batch: Variable) -> Variable:
     """x repeated for every sample of `batch`."""
-    extent = dense().shape_i
-    return dense().alloc(x, extent(batch, 0), *(extent(x, axis) for axis in range(x.ndim)))
+    extent = dense.shape_i
+    return dense.alloc(x, extent(batch, 0), *(extent(x, axis) for axis in range(x.ndim)))
 
 
 def all_batched(inputs: Sequence[Variable], is_batched: Sequence[bool]) -> list[Variable]:

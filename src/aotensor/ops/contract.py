@@ -19,6 +19,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
 from aotensor.graph.operations import sparse
+from aotensor.graph.public import public
 from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.diagonal import diagonal
@@ -152,6 +153,7 @@ def _as_matrix(
     return b.reshape(x, sides[::-1] if is_transposed else sides), is_transposed
 
 
+@public(numpy="dot")
 @coerced
 def dot(x: Any, y: Any) -> Variable:
     """np.dot up to rank 2: (k)·(k), (m, k)·(k), (k)·(k, n), (m, k)·(k, n); a scalar operand multiplies.
@@ -162,7 +164,7 @@ def dot(x: Any, y: Any) -> Variable:
     differ (at run time where they are not known).
     """
     if is_sparse(x) or is_sparse(y):
-        return sparse().structured_dot(x, y)
+        return sparse.structured_dot(x, y)
     x, y = as_tensor(x), as_tensor(y)
     if x.ndim == 0 or y.ndim == 0:
         return mul(x, y)
@@ -175,6 +177,7 @@ def dot(x: Any, y: Any) -> Variable:
     return matmul(x, y)
 
 
+@public(numpy=("matmul", "linalg.matmul"), operator="@")
 @coerced
 def matmul(x: Any, y: Any, dtype: DTypeLike | None = None) -> Variable:
     """x @ y: (…, m, k)·(…, k, n) → (…, m, n); vectors lose their axis; leading dims broadcast where statically 1.
@@ -184,7 +187,7 @@ def matmul(x: Any, y: Any, dtype: DTypeLike | None = None) -> Variable:
     Raises: GraphTypeError for a scalar, GraphValueError for inner or batch dimensions that differ.
     """
     if is_sparse(x) or is_sparse(y):
-        found = sparse().dot(x, y)
+        found = sparse.dot(x, y)
         return found if dtype is None else cast(found, dtype)
     x, y = as_tensor(x), as_tensor(y)
     if dtype is not None:
@@ -221,6 +224,7 @@ def _without_repeated(x: Variable, own: dict[str, Dim], other: dict[str, Dim]) -
     return (squeeze(x, repeated) if repeated else x), kept
 
 
+@public(numpy=("outer", "linalg.outer"))
 @coerced
 def outer(x: Any, y: Any) -> Variable:
     """x[i]·y[j] → (m, n); operands of other ranks are flattened, as in NumPy."""
@@ -229,6 +233,7 @@ def outer(x: Any, y: Any) -> Variable:
     return Contract("i,j->ij")(*flat)  # type: ignore[no-any-return]
 
 
+@public(numpy=("tensordot", "linalg.tensordot"))
 @coerced
 def tensordot(x: Any, y: Any, axes: int | Sequence[Any] = 2) -> Variable:
     """Sum of products over pairs of axes: the last `axes` of x with the first of y, or two lists of axes.
@@ -262,6 +267,7 @@ def _axis_list(axes: int | Sequence[int]) -> list[int]:
     return [int(axes)] if isinstance(axes, int | np.integer) else list(axes)
 
 
+@public(numpy="trace", method="trace")
 @coerced
 def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
     """Sum of a diagonal of x, with the dtypes of `sum`.   Raises: GraphTypeError for rank below 2."""

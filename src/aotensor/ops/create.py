@@ -17,6 +17,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues
+from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.batching import align_rank, check_nondifferentiable
 from aotensor.ops.elementwise.base import unbroadcast
@@ -187,6 +188,7 @@ def alloc(value: Any, *shape: Any) -> Variable:
     return Alloc(dims)(value, *extents)  # type: ignore[no-any-return]
 
 
+@public(numpy="full")
 @coerced
 def full(shape: Any, fill_value: Any, dtype: DTypeLike | None = None) -> Variable:
     """`fill_value` everywhere, in its own dtype unless one is given."""
@@ -198,24 +200,28 @@ def _is_sequence(shape: Any) -> bool:
     return isinstance(shape, list | tuple) or getattr(shape, "ndim", 0) == 1
 
 
+@public(numpy="zeros")
 @coerced
 def zeros(shape: Any, dtype: DTypeLike | None = None) -> Variable:
     """Zeros; floatX by default. Extents are numbers, integer scalars, or together an integer vector."""
     return full(shape, constant(0, dtype=dtype or config.floatX))
 
 
+@public(numpy="ones")
 @coerced
 def ones(shape: Any, dtype: DTypeLike | None = None) -> Variable:
     """Ones; floatX by default."""
     return full(shape, constant(1, dtype=dtype or config.floatX))
 
 
+@public(numpy="empty")
 @coerced
 def empty(shape: Any, dtype: DTypeLike | None = None) -> Variable:
     """A tensor with unspecified elements; they are zeros, so that every run gives the same."""
     return zeros(shape, dtype)
 
 
+@public(numpy="full_like")
 @coerced
 def full_like(x: Any, fill_value: Any, dtype: DTypeLike | None = None) -> Variable:
     """`fill_value` in the shape of x and its dtype, unless one is given. x gets no gradient."""
@@ -226,6 +232,7 @@ def full_like(x: Any, fill_value: Any, dtype: DTypeLike | None = None) -> Variab
     return FullLike()(value, x)  # type: ignore[no-any-return]
 
 
+@public(numpy="zeros_like", method="zeros_like")
 @coerced
 def zeros_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
     """Zeros in the shape of x. x gets no gradient."""
@@ -241,12 +248,14 @@ def is_zeros(x: Variable) -> bool:
     return isinstance(x, Constant) and not x.is_sparse and not x.data.any()
 
 
+@public(numpy="ones_like", method="ones_like")
 @coerced
 def ones_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
     """Ones in the shape of x. x gets no gradient."""
     return full_like(x, 1, dtype)
 
 
+@public(numpy="empty_like")
 @coerced
 def empty_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
     """A tensor in the shape of x with unspecified elements; they are zeros."""

@@ -17,6 +17,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues
+from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.batching import TrailingOp, check_nondifferentiable
 from aotensor.ops.create import known_extents, lowered_extents, split_shape
@@ -89,6 +90,7 @@ def _band_op(name: str, predicate: str, n: Any, m: Any, k: Any, dtype: DTypeLike
     return cast(compare(_column_minus_row(*as_extents(shape)), offset), wanted)
 
 
+@public(numpy="eye")
 @coerced
 def eye(n: Any, m: Any = None, k: Any = 0, dtype: DTypeLike | None = None) -> Variable:
     """Ones on diagonal k, zeros elsewhere.   → (n, m), m = n by default, floatX by default
@@ -98,6 +100,7 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: DTypeLike | None = None) -> Va
     return _band_op("eye", "eq", n, m, k, dtype)
 
 
+@public(numpy="identity")
 def identity(n: Any, dtype: DTypeLike | None = None) -> Variable:
     """The identity matrix.   → (n, n), floatX by default"""
     return eye(n, dtype=dtype)
@@ -115,6 +118,7 @@ def identity_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
     return eye(extent_of(x, 0), extent_of(x, 1), dtype=dtype or x.dtype)
 
 
+@public(numpy="tri")
 @coerced
 def tri(n: Any, m: Any = None, k: Any = 0, dtype: DTypeLike | None = None) -> Variable:
     """Ones on and below diagonal k, zeros above.   → (n, m), m = n by default, floatX by default"""
@@ -151,12 +155,14 @@ class Triangle(TrailingOp, LinearOp):
         return b.tabulate(x.extents, x.dtype, element)
 
 
+@public(numpy="tril")
 @coerced
 def tril(x: Any, k: Any = 0) -> Variable:
     """x with zeros above diagonal k of its last two axes.   Raises: GraphTypeError below rank 2."""
     return _triangle("tril", x, k, is_lower=True)
 
 
+@public(numpy="triu")
 @coerced
 def triu(x: Any, k: Any = 0) -> Variable:
     """x with zeros below diagonal k of its last two axes.   Raises: GraphTypeError below rank 2."""
@@ -179,12 +185,14 @@ def _indices(positions: tuple[Array, ...]) -> tuple[Constant, Constant]:
     return constant(rows.astype("int64")), constant(columns.astype("int64"))
 
 
+@public(numpy="tril_indices")
 @coerced
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Constant, Constant]:
     """Rows and columns of the entries on and below diagonal k of an (n, m) matrix, as int64 vectors; n, m are ints."""
     return _indices(np.tril_indices(n, k, m))
 
 
+@public(numpy="triu_indices")
 @coerced
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Constant, Constant]:
     """Rows and columns of the entries on and above diagonal k of an (n, m) matrix, as int64 vectors; n, m are ints."""
@@ -306,6 +314,7 @@ def alloc_diagonal(d: Variable, extents: Sequence[SymbolicExtent], offset: int) 
     return AllocDiagonal(tuple(map(dim_of, extents)), offset)(d, *symbolic)  # type: ignore[no-any-return]
 
 
+@public(numpy="diagonal", method="diagonal")
 @coerced
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
     """Diagonal `offset` of the planes of two axes, as a new last axis; empty where it lies outside.
@@ -325,6 +334,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variabl
 extract_diag = diagonal
 
 
+@public(numpy="diag")
 @coerced
 def diag(x: Any, k: int = 0) -> Variable:
     """The square matrix with the vector x on diagonal k, or diagonal k of the matrix x.

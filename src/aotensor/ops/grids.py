@@ -12,6 +12,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import check_choice, coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.diagonal import tri, tril_indices, triu_indices
 from aotensor.ops.elementwise.arithmetic import abs as absolute
@@ -85,6 +86,7 @@ def _finished(y: Variable, dtype: DTypeLike | None, axis: int) -> Variable:
     return moveaxis(y, 0, axis) if axis else y
 
 
+@public(numpy="linspace")
 @coerced
 def linspace(
     start: Any,
@@ -112,6 +114,7 @@ def linspace(
     return y, ladder.step()
 
 
+@public(numpy="logspace")
 @coerced
 def logspace(
     start: Any,
@@ -132,6 +135,7 @@ def logspace(
     return _finished(power(base, linspace(start, stop, num, endpoint)), dtype, axis)
 
 
+@public(numpy="geomspace")
 @coerced
 def geomspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: DTypeLike | None = None, axis: int = 0
@@ -150,6 +154,7 @@ def geomspace(
     return _finished(ladder.with_stop(switch(eq(ladder.number, 0), ladder.start, y)), dtype, axis)
 
 
+@public(numpy="meshgrid")
 @coerced
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Variable]:
     """Vectors (or scalars) along one axis each, repeated over the common grid: one tensor for each.
@@ -225,12 +230,14 @@ def stacklists(arg: Any) -> Variable:
 # --- positions and weights by formula --------------------------------------------------------------------------------
 
 
+@public(numpy="tril_indices_from")
 @coerced
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Variable, ...]:
     """Rows and columns, int64, of the entries of a matrix on and below diagonal k.   Raises: GraphTypeError"""
     return _band_of("tril_indices_from", arr, k, is_lower=True)
 
 
+@public(numpy="triu_indices_from")
 @coerced
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Variable, ...]:
     """Rows and columns, int64, of the entries of a matrix on and above diagonal k.   Raises: GraphTypeError"""

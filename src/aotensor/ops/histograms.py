@@ -10,6 +10,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.arithmetic import maximum, minimum, mod, second
@@ -45,6 +46,7 @@ from aotensor.ops.take import take
 from aotensor.ops.updates import inc_subtensor
 
 
+@public(numpy="bincount")
 @coerced
 def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Variable:
     """y[k] = how often k occurs in the vector x, or the sum of the weights there.   → (max(max x + 1, minlength),)
@@ -84,6 +86,7 @@ def _vector(what: str, x: Any) -> Variable:
 # --- histograms ------------------------------------------------------------------------------------------------------
 
 
+@public(numpy="histogram")
 @coerced
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None
@@ -187,6 +190,7 @@ def _range_of(values: Variable, range: Any, dtype: str) -> tuple[Variable, Varia
 # --- lines through points --------------------------------------------------------------------------------------------
 
 
+@public(numpy="interp")
 @coerced
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Variable:
     """The piecewise linear function through the points (xp, fp), at x.   xp, fp: (n,) → the shape of x, floating

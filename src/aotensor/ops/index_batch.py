@@ -24,18 +24,18 @@ def batched_window(entries: Entries, x: Variable, symbols: Sequence[Variable], i
     """x[entries] of every sample; batched symbols are vectors.   → (samples, …)"""
     items = _items(entries, symbols)
     if is_batched:
-        return indexing().subtensor(x, (arange(extent_of(x, 0)), *items))
+        return indexing.subtensor(x, (arange(extent_of(x, 0)), *items))
     arrays = [axis for axis, entry in enumerate(entries) if isinstance(entry, Position)]
     is_one_block = arrays[-1] - arrays[0] == len(arrays) - 1
-    return moveaxis(indexing().subtensor(x, items), arrays[0] if is_one_block else 0, 0)
+    return moveaxis(indexing.subtensor(x, items), arrays[0] if is_one_block else 0, 0)
 
 
 def batched_change(
     entries: Entries, x: Variable, value: Variable, symbols: Sequence[Variable], is_set: bool
 ) -> Variable:
     """A batched x in which the window x[entries] of each sample is increased by, or set to, `value` of that sample."""
-    window = indexing().subtensor(x, (arange(extent_of(x, 0)), *_items(entries, symbols)))
-    return dense().set_subtensor(window, value) if is_set else dense().inc_subtensor(window, value)
+    window = indexing.subtensor(x, (arange(extent_of(x, 0)), *_items(entries, symbols)))
+    return dense.set_subtensor(window, value) if is_set else dense.inc_subtensor(window, value)
 
 
 def _with_symbols(entries: Entries, symbols: Sequence[Any]) -> Iterator[tuple[Any, Sequence[Any]]]:

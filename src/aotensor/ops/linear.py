@@ -18,7 +18,7 @@ def zero_gradient(x: Variable) -> Variable:
 
     Those of a sparse matrix store nothing.
     """
-    zeros = sparse().zeros_like if x.is_sparse else dense().zeros_like
+    zeros = sparse.zeros_like if x.is_sparse else dense.zeros_like
     return zeros(x, x.dtype if dtypes.is_inexact(x.dtype) else config.floatX)
 
 
@@ -64,7 +64,7 @@ class MultilinearOp(Op):
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         moving = connected(tangents).keys()
         terms = [self.along(group, inputs, tangents) for group in self.groups(len(inputs)) if moving & {*group}]
-        return [sum_terms(terms, dense().add)]
+        return [sum_terms(terms, dense.add)]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         positions = {k for group in self.groups(len(node.inputs)) for k in group}
@@ -86,7 +86,7 @@ class LinearisedOp(Op):
         null = next((pushed[k] for k in live if is_null(pushed[k])), None)
         if null is not None:
             return [null if k in slots else disconnected() for k in range(len(inputs))]
-        found = sweeps().pulled_terms([pushed[k] for k in live], list(slots.values()), list(live.values()))
+        found = sweeps.pulled_terms([pushed[k] for k in live], list(slots.values()), list(live.values()))
         terms = dict(zip(slots, filled(found, [inputs[k] for k in slots]), strict=True))
         return [terms.get(k, disconnected()) for k in range(len(inputs))]
 
@@ -141,7 +141,7 @@ class SolveOp(Op):
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         moving = connected([tangents[k] for k in (self.side, *self.matrices)])
         terms = [-self.times(self.matrices[k - 1], inputs, t, outputs[0]) if k else t for k, t in moving.items()]
-        return [self.again(inputs, sum_terms(terms, dense().add))]
+        return [self.again(inputs, sum_terms(terms, dense.add))]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         positions = {*self.matrices, range(len(node.inputs))[self.side]}

@@ -14,6 +14,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, disconnected
+from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, Variables, as_tensor, constant
 from aotensor.ops.elementwise.compare import switch
 from aotensor.ops.linear import DiscreteOp, zero_gradient
@@ -106,6 +107,7 @@ def mask_of(positions: Sequence[Variable]) -> Variable | None:
     return node.inputs[0]
 
 
+@public(numpy="nonzero", method="nonzero")
 @coerced
 def nonzero(a: Any, return_matrix: bool = False) -> tuple[Variable, ...] | Variable:
     """int64 positions of the elements that are not 0, in C order: one vector per axis.
@@ -119,6 +121,7 @@ def nonzero(a: Any, return_matrix: bool = False) -> tuple[Variable, ...] | Varia
     return stack(positions) if return_matrix else positions
 
 
+@public(numpy="flatnonzero")
 @coerced
 def flatnonzero(a: Any) -> Variable:
     """int64 positions of the elements that are not 0 in the flattened `a`.   Raises: GraphValueError for a scalar."""
@@ -128,6 +131,7 @@ def flatnonzero(a: Any) -> Variable:
     return Nonzero().apply(ravel(a)).outputs[0]
 
 
+@public(numpy="where")
 @coerced
 def where(condition: Any, ift: Any = None, iff: Any = None) -> Any:
     """`ift` where the condition holds, else `iff`, as `switch`; with the condition alone its positions, as `nonzero`.

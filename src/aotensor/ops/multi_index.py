@@ -12,6 +12,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import check_choice, coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.arithmetic import floor_div, mod
 from aotensor.ops.elementwise.base import Elementwise, elementwise
@@ -60,6 +61,7 @@ position_inside: Elementwise = elementwise(
 )
 
 
+@public(numpy="ravel_multi_index")
 @coerced
 def ravel_multi_index(multi_index: Sequence[Any], dims: Any, mode: Any = "raise", order: str = "C") -> Variable:
     """int64 positions in a flattened tensor of extents `dims`, from one tensor of positions per axis; these broadcast.
@@ -117,6 +119,7 @@ def positions_within(x: Variable, extent: SymbolicExtent, mode: str) -> Variable
     return mod(x, n) if mode == "wrap" else clip(x, 0, n - 1)
 
 
+@public(numpy="unravel_index")
 @coerced
 def unravel_index(indices: Any, dims: Any, order: str = "C") -> tuple[Variable, ...]:
     """One int64 tensor of positions per axis, from positions in a flattened tensor of extents `dims`.

@@ -10,6 +10,7 @@ from typing import Any
 from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.complex.parts import complex as complex_of
 from aotensor.ops.complex.parts import imag, real
@@ -19,24 +20,28 @@ from aotensor.ops.elementwise.compare import cast, eq, isclose, isnan, neq, swit
 from aotensor.ops.reduce.sums import all as all_of
 
 
+@public(numpy="divmod")
 @coerced
 def divmod(x: Any, y: Any) -> tuple[Variable, Variable]:
     """(x // y, x % y), as Python's divmod."""
     return int_div(x, y), mod(x, y)
 
 
+@public(numpy="allclose")
 @coerced
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Variable:
     """Whether `isclose` holds for all elements, a bool scalar."""
     return all_of(isclose(a, b, rtol, atol, equal_nan))
 
 
+@public(numpy="isposinf")
 @coerced
 def isposinf(x: Any) -> Variable:
     """Where x is +inf, a bool.   Raises: GraphTypeError for complex x."""
     return _is_end("isposinf", x, math.inf)
 
 
+@public(numpy="isneginf")
 @coerced
 def isneginf(x: Any) -> Variable:
     """Where x is −inf, a bool.   Raises: GraphTypeError for complex x."""
@@ -78,6 +83,7 @@ def ceil_intdiv(a: Any, b: Any) -> Variable:
     return int_div(a, b) + cast(neq(mod(a, b), 0), dtypes.promote(a.dtype, b.dtype))
 
 
+@public(numpy="nan_to_num")
 @coerced
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Variable:
     """x with numbers in place of nan, +inf and −inf: 0 and the largest finite ones by default; integers stay.

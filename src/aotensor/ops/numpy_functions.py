@@ -1,38 +1,44 @@
-"""Functions with NumPy's signature, if ours with that name has other arguments or another result.
+"""Functions with NumPy's signature, where ours with that name has other arguments or another result, or is missing.
 
-`np.clip(x, a_max=1)` is dispatched here; `ops/numpy_tables.py` has the table of counterparts.
+`np.clip(x, a_max=1)` is dispatched here. Other functions are registered where they are defined, by `graph.public`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from aotensor.core.dtypes import is_half
+from aotensor.core.dtypes import is_complex, is_float, is_half
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import register
 from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.complex.parts import conj
 from aotensor.ops.contract import dot, tensordot, trace
 from aotensor.ops.diagonal import diagonal
-from aotensor.ops.elementwise.arithmetic import identity, int_div, maximum, minimum
-from aotensor.ops.elementwise.compare import cast, clip, neq, rint
+from aotensor.ops.elementwise.arithmetic import abs, identity, int_div, maximum, minimum
+from aotensor.ops.elementwise.compare import and_, cast, clip, invert, neq, or_, rint, xor
+from aotensor.ops.elementwise.powers import pow
 from aotensor.ops.index import subtensor
 from aotensor.ops.linalg.cholesky import cholesky
 from aotensor.ops.linalg.solve import solve
-from aotensor.ops.products import vecdot
+from aotensor.ops.linalg.svd import svd
+from aotensor.ops.mask import nonzero
+from aotensor.ops.products import matrix_dot, vecdot
 from aotensor.ops.reduce.sums import sum
+from aotensor.ops.shape.axes import atleast_1d, atleast_2d, atleast_3d, transpose
 from aotensor.ops.shape.extents import extent_of, shape_i, size
 from aotensor.ops.shape.join import join, split
+from aotensor.ops.shape.rearrange import flip
 from aotensor.ops.shape.reshape import ravel
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def numpys(name: str) -> Callable[[F], F]:
-    """Decorator: register a function as the counterpart of a NumPy function, whose name appears in its errors."""
-    return partial(coerced, name=f"numpy.{name}")
+def numpys(*names: str) -> Callable[[F], F]:
+    """Decorator: register a function as the counterpart of functions of NumPy, the first of which its errors name."""
+    return lambda function: register(coerced(function, name=f"numpy.{names[0]}"), numpy=names)
 
 
 # --- elementwise -----------------------------------------------------------------------------------------------------
@@ -48,7 +54,7 @@ def numpy_clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None,
     return clip(a, low, high)
 
 
-@numpys("round")
+@numpys("round", "around")
 def numpy_round(a: Any, decimals: int = 0) -> Variable:
     """np.round: scaled, rounded half to even, scaled back."""
     if decimals == 0:
@@ -58,18 +64,98 @@ def numpy_round(a: Any, decimals: int = 0) -> Variable:
     return cast(found, x.dtype) if is_half(x.dtype) else found
 
 
-def truth(x: Any) -> Variable:
+def _truth(x: Any) -> Variable:
     """x as bool: where it is not 0."""
     x = as_tensor(x)
     return x if x.dtype == "bool" else neq(x, 0)
 
 
+@numpys("logical_and")
+def numpy_logical_and(x1: Any, x2: Any) -> Variable:
+    """`np.logical_and`."""
+    return and_(_truth(x1), _truth(x2))
+
+
+@numpys("logical_or")
+def numpy_logical_or(x1: Any, x2: Any) -> Variable:
+    """`np.logical_or`."""
+    return or_(_truth(x1), _truth(x2))
+
+
+@numpys("logical_xor")
+def numpy_logical_xor(x1: Any, x2: Any) -> Variable:
+    """`np.logical_xor`."""
+    return xor(_truth(x1), _truth(x2))
+
+
+@numpys("logical_not")
+def numpy_logical_not(x: Any) -> Variable:
+    """`np.logical_not`."""
+    return invert(_truth(x))
+
+
+@numpys("fabs")
+def numpy_fabs(x: Any) -> Variable:
+    """np.fabs: the absolute value as a float."""
+    return abs(x) * (1 if is_float(as_tensor(x).dtype) else 1.0)
+
+
+@numpys("float_power")
+def numpy_float_power(x1: Any, x2: Any) -> Variable:
+    """np.float_power: powers in float64."""
+    return pow(cast(x1, "float64"), cast(x2, "float64"))
+
+
+@numpys("isrealobj")
+def numpy_isrealobj(x: Any) -> bool:
+    """`np.isrealobj`."""
+    return not is_complex(as_tensor(x).dtype)
+
+
+@numpys("iscomplexobj")
+def numpy_iscomplexobj(x: Any) -> bool:
+    """`np.iscomplexobj`."""
+    return is_complex(as_tensor(x).dtype)
+
+
 # --- shapes ----------------------------------------------------------------------------------------------------------
 
 
-def one_or_several(convert: Callable[[Any], Variable], arrays: Sequence[Any]) -> Any:
-    """`convert` applied to one array, or a list of results for several."""
-    return convert(arrays[0]) if len(arrays) == 1 else [convert(x) for x in arrays]
+def _one_or_several(name: str, convert: Callable[[Any], Variable]) -> None:
+    """Register the counterpart of a NumPy function that returns one array, or a list of results for several."""
+
+    @numpys(name)
+    def call(*arys: Any) -> Any:
+        return convert(arys[0]) if len(arys) == 1 else [convert(x) for x in arys]
+
+
+_one_or_several("atleast_1d", atleast_1d)
+_one_or_several("atleast_2d", atleast_2d)
+_one_or_several("atleast_3d", atleast_3d)
+
+
+@numpys("fliplr")
+def numpy_fliplr(m: Any) -> Variable:
+    """`np.fliplr`."""
+    return flip(m, 1)
+
+
+@numpys("flipud")
+def numpy_flipud(m: Any) -> Variable:
+    """`np.flipud`."""
+    return flip(m, 0)
+
+
+@numpys("ndim")
+def numpy_ndim(a: Any) -> int:
+    """`np.ndim`."""
+    return as_tensor(a).ndim
+
+
+@numpys("argwhere")
+def numpy_argwhere(a: Any) -> Variable:
+    """`np.argwhere`."""
+    return transpose(nonzero(a, return_matrix=True))
 
 
 @numpys("size")
@@ -81,7 +167,7 @@ def numpy_size(a: Any, axis: int | None = None) -> Variable:
 @numpys("count_nonzero")
 def numpy_count_nonzero(a: Any, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Variable:
     """`np.count_nonzero`."""
-    return sum(truth(a), axis=axis, keepdims=keepdims)
+    return sum(_truth(a), axis=axis, keepdims=keepdims)
 
 
 @numpys("concatenate")
@@ -145,3 +231,22 @@ def numpy_cholesky(a: Any, *, upper: bool = False) -> Variable:
 def numpy_solve(a: Any, b: Any) -> Variable:
     """`np.linalg.solve`."""
     return solve(a, b, b_ndim=1 if as_tensor(b).ndim == 1 else 2)
+
+
+@numpys("vdot")
+def numpy_vdot(a: Any, b: Any) -> Variable:
+    """`np.vdot`."""
+    return dot(conj(ravel(a)), ravel(b))
+
+
+@numpys("linalg.multi_dot")
+def numpy_multi_dot(arrays: Sequence[Any]) -> Variable:
+    """`np.linalg.multi_dot`."""
+    return matrix_dot(*arrays)
+
+
+@numpys("linalg.svdvals")
+def numpy_svdvals(x: Any) -> Variable:
+    """`np.linalg.svdvals`."""
+    values: Variable = svd(x, compute_uv=False)
+    return values

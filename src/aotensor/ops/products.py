@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike
 from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.complex.parts import conj
 from aotensor.ops.contract import matmul
@@ -27,6 +28,7 @@ from aotensor.ops.shape.join import concatenate
 from aotensor.ops.shape.reshape import reshape
 
 
+@public(numpy="vecdot")
 @coerced
 def vecdot(x: Any, y: Any, dtype: DTypeLike | None = None) -> Variable:
     """Σ_k x̄[…, k]·y[…, k].   (…, k), (…, k) → (…); leading dims broadcast where statically 1. A complex x is
@@ -38,6 +40,7 @@ def vecdot(x: Any, y: Any, dtype: DTypeLike | None = None) -> Variable:
     return einsum("...a,...a->...", conj(x), y)
 
 
+@public(numpy="matvec")
 @coerced
 def matvec(x: Any, y: Any, dtype: DTypeLike | None = None) -> Variable:
     """Σ_k x[…, i, k]·y[…, k].   (…, m, k), (…, k) → (…, m); leading dims broadcast where statically 1. dtype: as above.
@@ -47,6 +50,7 @@ def matvec(x: Any, y: Any, dtype: DTypeLike | None = None) -> Variable:
     return einsum("...ab,...b->...a", *_in_dtype(x, y, dtype))
 
 
+@public(numpy="vecmat")
 @coerced
 def vecmat(x: Any, y: Any, dtype: DTypeLike | None = None) -> Variable:
     """Σ_k x̄[…, k]·y[…, k, j].   (…, k), (…, k, n) → (…, n); leading dims broadcast where statically 1. A complex x is
@@ -102,6 +106,7 @@ def matrix_dot(*matrices: Any) -> Variable:
     return einsum(f"{','.join(axes)}->{out}", *xs)
 
 
+@public(numpy="kron")
 @coerced
 def kron(x: Any, y: Any) -> Variable:
     """np.kron: y times every element of x.   (m, n), (p, q) → (m·p, n·q), and so along every axis.
@@ -177,6 +182,7 @@ def _identities(x: Variable) -> Variable:
     return alloc(one, *extents) if x.ndim > 2 else one
 
 
+@public(numpy="linalg.matrix_power")
 @coerced
 def matrix_power(x: Any, n: int) -> Variable:
     """x·x·…·x, n times, by repeated squaring; the identity for n = 0, powers of the inverse for n < 0.

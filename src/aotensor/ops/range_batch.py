@@ -24,12 +24,12 @@ def batch_of_ranges(
     make: (start, stop, step) → the range of one sample, in `dtype`; wide: the dtype in which it is computed. bounds:
     start, stop and step: scalars, or vectors where batched. → (samples, n)
     """
-    first = make(*(indexing().subtensor(x, 0) if on else x for x, on in zip(bounds, is_batched, strict=True)))
+    first = make(*(indexing.subtensor(x, 0) if on else x for x, on in zip(bounds, is_batched, strict=True)))
     start, stop, step = (cast(x, wide) for x in bounds)
     lengths = _length(start, stop, step, wide)
-    for extreme in (dense().max, dense().min):
+    for extreme in (dense.max, dense.min):
         first = specify_shape(first, (extreme(lengths),))
-    positions = cast(dense().arange(shape_i(first, 0)), wide)
+    positions = cast(dense.arange(shape_i(first, 0)), wide)
     column, stride = (dimshuffle(x, [*range(x.ndim), None]) for x in (start, step))
     samples = alloc(add(column, mul(positions, stride)), shape_i(lengths, 0), shape_i(first, 0))
     return cast(samples, dtype)

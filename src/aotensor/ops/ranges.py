@@ -17,6 +17,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, connected, disconnected, sum_terms
 from aotensor.graph.operations import KnownValues
+from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, Variables, as_tensor, constant
 from aotensor.ops.create import full_like
 from aotensor.ops.elementwise.arithmetic import add, mul
@@ -154,6 +155,7 @@ def _emit_float_length(b: TensorBuilder, start: Scalar, stop: Scalar, step: Scal
     return v.cast(v.maximum(length, v.constant(0.0, "float64")), dtypes.INDEX)
 
 
+@public(numpy="arange")
 @coerced
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None) -> Variable:
     """start, start + step, … below stop; `arange(n)` is 0, 1, …, n − 1.

@@ -14,6 +14,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import Apply
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.batching import align_rank, all_batched
 from aotensor.ops.create import zeros_like
@@ -133,6 +134,7 @@ def _insertion_positions(a: Variable, v: Variable, first: Variable, n: Any, is_r
     )
 
 
+@public(numpy="searchsorted", method="searchsorted")
 @coerced
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Variable:
     """Where elements of v go into the ascending vector a so that it stays ascending: int64, of the shape of v.

@@ -8,6 +8,7 @@ from typing import Any
 from aotensor.core.types import normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import check_choice, coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import index_array, subtensor
@@ -23,6 +24,7 @@ from aotensor.ops.shape.reshape import ravel
 _MODES = ("raise", "clip", "wrap")
 
 
+@public(numpy="take", method="take")
 @coerced
 def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Variable:
     """The slices of `a` at `indices` along `axis`, of the flattened `a` by default.
@@ -45,6 +47,7 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
     return subtensor(a, (*[slice(None)] * axis, positions))
 
 
+@public(numpy="take_along_axis")
 @coerced
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Variable:
     """out[…, k, …] = arr[…, indices[…, k, …], …]: one position per line, as argsort and argmax give them.
@@ -67,6 +70,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Variable:
     return subtensor(arr, tuple(positions if d == axis else _counter(arr, d) for d in range(arr.ndim)))
 
 
+@public(numpy="compress")
 @coerced
 def compress(condition: Any, x: Any, axis: int | None = None) -> Variable:
     """The slices of x along `axis` where the vector `condition` is not 0; of flattened x by default.
@@ -83,6 +87,7 @@ def compress(condition: Any, x: Any, axis: int | None = None) -> Variable:
     return subtensor(x, (*[slice(None)] * axis, cast(condition, "bool")))
 
 
+@public(method="nonzero_values")
 @coerced
 def nonzero_values(x: Any) -> Variable:
     """The elements of x that are not 0, in C order.   Raises: GraphValueError for a scalar."""
@@ -90,6 +95,7 @@ def nonzero_values(x: Any) -> Variable:
     return subtensor(ravel(x), flatnonzero(x))
 
 
+@public(numpy="choose", method="choose")
 @coerced
 def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Variable:
     """out[…] = choices[a[…]][…]: for every element the number of the choice to take it from; all broadcast together.

@@ -7,6 +7,7 @@ from typing import Any
 from aotensor.core import dtypes
 from aotensor.core.types import normalise_axis
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.compare import and_, eq, invert, isnan, neq, or_
@@ -25,6 +26,7 @@ from aotensor.ops.shape.reshape import ravel, reshape
 from aotensor.ops.updates import set_subtensor
 
 
+@public(numpy="unique")
 @coerced
 def unique(
     x: Any,

@@ -66,7 +66,7 @@ def unknown(name: str, what: str, x0: Any, dtype: str | None = None) -> Unknown:
 
     Raises: GraphTypeError unless x0 is a real dense tensor.
     """
-    x = sparse().as_sparse_or_tensor(x0)
+    x = sparse.as_sparse_or_tensor(x0)
     if x.is_sparse or dtypes.is_complex(x.dtype):
         raise GraphTypeError(
             f"{name}: {what} must be a dense real tensor",
@@ -81,7 +81,7 @@ def unknown(name: str, what: str, x0: Any, dtype: str | None = None) -> Unknown:
 def arguments(args: Any) -> list[Variable]:
     """The further arguments of a function as a list, from one value or a tuple."""
     given = args if isinstance(args, tuple | list) else (args,)
-    return [sparse().as_sparse_or_tensor(x) for x in given]
+    return [sparse.as_sparse_or_tensor(x) for x in given]
 
 
 def scalar_output(what: str) -> Callable[[Variable, Variable], Variable]:

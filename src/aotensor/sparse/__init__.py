@@ -134,7 +134,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Look up names of functions that need gradients, which are defined in later layers."""
     if name == "sparse_random_inputs":
-        return _sparse_checks().sparse_random_inputs
+        return _sparse_checks.sparse_random_inputs
     if name == "verify_grad_sparse":
-        return _sparse_checks().verify_grad_sparse
+        return _sparse_checks.verify_grad_sparse
     raise AttributeError(f"module 'aotensor.sparse' has no attribute {name!r}")

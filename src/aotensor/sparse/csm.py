@@ -117,7 +117,7 @@ class CSM(SparseOp):
         )
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        return [sparse().sample_at(cotangents[0], outputs[0]), *(disconnected() for _ in inputs[1:])]
+        return [sparse.sample_at(cotangents[0], outputs[0]), *(disconnected() for _ in inputs[1:])]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [replace(self, is_trusted=True)(tangents[0], *inputs[1:])]
@@ -194,10 +194,10 @@ class CSMProperties(SparseOp):
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         x = inputs[0]
         assert isinstance(x, SparseVariable)
-        return [sparse().from_entries(x, cotangents[0])]
+        return [sparse.from_entries(x, cotangents[0])]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        return [sparse().to_entries(tangents[0], inputs[0]), *(disconnected() for _ in outputs[1:])]
+        return [sparse.to_entries(tangents[0], inputs[0]), *(disconnected() for _ in outputs[1:])]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True, False, False, False]]

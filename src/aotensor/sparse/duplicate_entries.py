@@ -76,7 +76,7 @@ def to_entries(t: Variable, x: Variable) -> Variable:
         p = parts_of(t)
         if have_same_pattern(p, parts_of(x)):
             return p.data
-    found: Variable = sparse().sample_at(t, x)
+    found: Variable = sparse.sample_at(t, x)
     return found if is_canonical(x) else Shared()(found, x)
 
 

@@ -54,7 +54,7 @@ class SparseOp(Op):
     def apply(self, *inputs: Any) -> Apply:
         variables = self.convert_inputs(inputs)
         if not self.keeps_blocks(variables):
-            variables = [sparse().in_format(x, "csr") if is_blocked(x) else x for x in variables]
+            variables = [sparse.in_format(x, "csr") if is_blocked(x) else x for x in variables]  # type: ignore[arg-type]
         node = super().apply(*variables)
         if self.gives_canonical or all(is_canonical(x) for x in node.inputs):
             return node

@@ -74,7 +74,7 @@ class Sample(SparseOp):
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         found = like(inputs[1], cotangents[0])
-        return [found if inputs[0].is_sparse else sparse().dense_from_sparse(found, structured=False), disconnected()]
+        return [found if inputs[0].is_sparse else sparse.dense_from_sparse(found, structured=False), disconnected()]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [self(tangents[0], inputs[1])]
@@ -95,7 +95,7 @@ def like_blocks(g: Variable, x: Variable) -> Variable:
     """A sparse g converted to the blocksize of x, or to csr if x has no blocks; a dense g is unchanged."""
     if not g.is_sparse or g.type.blocksize == x.type.blocksize:
         return g
-    return sparse().in_format(g, "bsr" if is_blocked(x) else "csr", x.type.blocksize)
+    return sparse.in_format(g, "bsr" if is_blocked(x) else "csr", x.type.blocksize)  # type: ignore[arg-type]
 
 
 def at_pattern(g: Variable, x: Variable) -> Variable:

@@ -1,7 +1,7 @@
 """NumPy's own functions on symbols: `np.sin(x)`, `np.sum(x, axis=0)`, `np.concatenate([x, y])` build the graph.
 
 NumPy passes a call to `__array_ufunc__` or `__array_function__` of a symbol among its arguments. Our counterpart
-in `ops/numpy_tables.py` is called instead; its parameters are matched by name, those without a default
+in `graph.public.NUMPY` is called instead; its parameters are matched by name, those without a default
 by position. Functions without a counterpart are refused by name: arrays of symbols do not exist.
 """
 
@@ -17,7 +17,8 @@ import numpy as np
 
 from aotensor.errors import GraphTypeError
 from aotensor.graph.methods.numpy_names import HINTS, IGNORED, OPTION_HINTS, PARAMETERS
-from aotensor.graph.operations import dense, numpy_tables, sparse
+from aotensor.graph.operations import dense, sparse
+from aotensor.graph.public import NUMPY
 
 
 class NumPyProtocol:
@@ -71,24 +72,21 @@ def _call_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Ma
     own = ufunc.__name__
     name = own if method == "__call__" else f"{own}.{method}"
     given = {key: value for key, value in options.items() if not _is_nothing(key, value)}
-    tables = numpy_tables()
-    by_method = {"__call__": tables.UFUNCS, "outer": tables.UFUNCS}
-    by_method |= {"reduce": tables.REDUCTIONS, "accumulate": tables.ACCUMULATIONS}
-    chosen = by_method.get(method, {}).get(own)
+    chosen = NUMPY.get(own if method == "outer" else name)
     if chosen is None:
         _refuse(name, inputs)
     if method == "__call__":
         return _called(name, chosen, inputs, given)
     if method == "outer":
-        x, y = (sparse().as_sparse_or_tensor(value) for value in inputs)
-        return _called(name, chosen, (dense().shape_padright(x, y.ndim), y), given)
+        x, y = (sparse.as_sparse_or_tensor(value) for value in inputs)
+        return _called(name, chosen, (dense.shape_padright(x, y.ndim), y), given)
     return _called(name, chosen, inputs[:1], {"axis": 0, **given})
 
 
 def _call_function(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     package, _, module = function.__module__.partition(".")
     name = f"{module}.{function.__name__}" if module else function.__name__
-    chosen = numpy_tables().FUNCTIONS.get(name) if package == "numpy" else None
+    chosen = NUMPY.get(name) if package == "numpy" else None
     if chosen is None:
         _refuse(name, [*args, *kwargs.values()])
     return _called(name, chosen, *_operands_and_options(name, function, args, kwargs))

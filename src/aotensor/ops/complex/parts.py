@@ -21,6 +21,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.operations import dense, sparse
+from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, Variables, as_tensor, constant
 from aotensor.ops.batching import all_batched
 from aotensor.ops.create import is_zeros, zeros_like
@@ -126,7 +127,7 @@ class AsPairs(Op):
         if z.owner is not None and isinstance(z.owner.op, OfPairs):
             return [z.owner.inputs[0]]
         parts = [_known_part(z, index) for index in range(2)]
-        return None if None in parts else [dense().stack(parts, axis=z.ndim)]
+        return None if None in parts else [dense.stack(parts, axis=z.ndim)]
 
 
 @dataclass(frozen=True)
@@ -208,20 +209,22 @@ def to_complex(x: Variable, dtype: str) -> Variable:
     return join_parts(cast(re, part), cast(im, part))
 
 
+@public(numpy="real")
 @coerced
 def real(x: Any) -> Variable:
     """The real part; x itself where it is real."""
     if getattr(x, "is_sparse", False):
-        return sparse().real(x)
+        return sparse.real(x)
     x = as_tensor(x)
     return Part(0).apply(x).outputs[0] if dtypes.is_complex(x.dtype) else x
 
 
+@public(numpy="imag")
 @coerced
 def imag(x: Any) -> Variable:
     """The imaginary part; zeros where x is real."""
     if getattr(x, "is_sparse", False):
-        return sparse().imag(x)
+        return sparse.imag(x)
     x = as_tensor(x)
     return Part(1).apply(x).outputs[0] if dtypes.is_complex(x.dtype) else zeros_like(x)
 
@@ -250,11 +253,12 @@ def same_shape(x: Variable, y: Variable) -> tuple[Variable, Variable]:
     return second(y, x), second(x, y)
 
 
+@public(numpy="conjugate", method=("conj", "conjugate"))
 @coerced
 def conj(x: Any) -> Variable:
     """The complex conjugate; x itself where it is real."""
     if getattr(x, "is_sparse", False):
-        return sparse().conj(x)
+        return sparse.conj(x)
     z: Variable = as_tensor(x)
     if not dtypes.is_complex(z.dtype):
         return z

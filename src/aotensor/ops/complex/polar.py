@@ -6,6 +6,7 @@ from typing import Any
 
 from aotensor.core import dtypes
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.complex.parts import complex as of_parts
 from aotensor.ops.complex.parts import parts
@@ -14,6 +15,7 @@ from aotensor.ops.elementwise.elementary import cos, sin
 from aotensor.ops.elementwise.points import arctan2
 
 
+@public(numpy="angle")
 @coerced
 def angle(z: Any) -> Variable:
     """arctan2(imag z, real z), in (−π, π]; of a real value 0 or π. Derivatives are nan at 0."""

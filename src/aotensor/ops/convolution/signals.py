@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.complex.parts import conj
 from aotensor.ops.convolution.op import Convolution
@@ -27,6 +28,7 @@ _EMPTY: Final = "an empty operand has no convolution"
 _APART: Final = "neither matrix holds the other along both axes, or one is empty"
 
 
+@public(numpy="convolve")
 @coerced
 def convolve(a: Any, v: Any, mode: str = "full") -> Variable:
     """np.convolve: y[s] = Σ_k a[s − k]·v[k].   (n), (m) → (n + m − 1), in the promoted dtype
@@ -41,6 +43,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Variable:
     return _crop("convolve", x, y, mode, _middle)
 
 
+@public(numpy="correlate")
 @coerced
 def correlate(a: Any, v: Any, mode: str = "valid") -> Variable:
     """np.correlate: y[s] = Σ_k a[s + k]·v̄[k], from s = 1 − m on in the mode "full".   (n), (m), as `convolve`

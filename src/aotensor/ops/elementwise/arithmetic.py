@@ -31,6 +31,7 @@ identity = elementwise(
     (lambda g, x, y: g,),
     numeric,
     analytic=np.array,
+    numpy=("positive", "copy"),
 )
 second = elementwise(
     "second",
@@ -51,6 +52,8 @@ add = elementwise(
     lambda g, position, inputs, y: g,
     numeric,
     analytic=lambda *xs: reduce(np.add, xs),
+    numpy="add",
+    operator="+",
 )
 sub = elementwise(
     "sub",
@@ -60,6 +63,8 @@ sub = elementwise(
     (lambda g, a, b, y: g, lambda g, a, b, y: -g),
     signed,
     analytic=np.subtract,
+    numpy="subtract",
+    operator="-",
 )
 mul: Elementwise = elementwise(
     "mul",
@@ -69,6 +74,8 @@ mul: Elementwise = elementwise(
     _times_the_others,
     numeric,
     analytic=lambda *xs: reduce(np.multiply, xs),
+    numpy="multiply",
+    operator="*",
 )
 true_div = elementwise(
     "true_div",
@@ -78,6 +85,8 @@ true_div = elementwise(
     (lambda g, a, b, y: g / b, lambda g, a, b, y: -g * y / b),
     quotient,
     analytic=np.true_divide,
+    numpy="divide",
+    operator="/",
 )
 neg = elementwise(
     "neg",
@@ -87,6 +96,8 @@ neg = elementwise(
     (lambda g, x, y: -g,),
     signed,
     analytic=np.negative,
+    numpy="negative",
+    method="__neg__",
 )
 reciprocal = elementwise(
     "reciprocal",
@@ -95,6 +106,8 @@ reciprocal = elementwise(
     lambda s, x: s.div(s.constant(1, x.dtype), x),
     (lambda g, x, y: -g * sqr(y),),
     analytic=np.reciprocal,
+    numpy="reciprocal",
+    method="reciprocal",
 )
 sqr: Elementwise = elementwise(
     "sqr",
@@ -104,6 +117,8 @@ sqr: Elementwise = elementwise(
     (lambda g, x, y: 2 * g * x,),
     numeric,
     analytic=np.square,
+    numpy="square",
+    method=("sqr", "square"),
 )
 square = sqr
 
@@ -170,6 +185,8 @@ int_div = elementwise(
     lambda s, x, y: (_emit_float_int_div if dtypes.is_float(x.dtype) else _emit_whole_int_div)(s, x, y),
     (None, None),
     counting,
+    numpy="floor_divide",
+    operator="//",
 )
 floor_div = int_div
 mod = elementwise(
@@ -179,6 +196,8 @@ mod = elementwise(
     _emit_mod,
     (lambda g, a, b, y: g, lambda g, a, b, y: -g * int_div(a, b)),
     counting,
+    numpy="remainder",
+    operator="%",
 )
 
 
@@ -230,6 +249,7 @@ fmod = elementwise(
     _emit_fmod,
     (lambda g, a, b, y: g, lambda g, a, b, y: -g * trunc_div(a, b)),
     counting,
+    numpy="fmod",
 )
 
 
@@ -249,6 +269,8 @@ abs = elementwise(
     lambda s, x: s.abs(x),
     (lambda g, x, y: g * sign(x),),
     numeric,
+    numpy="absolute",
+    method=("abs", "__abs__"),
 )
 sign: Elementwise = elementwise(
     "sign",
@@ -257,6 +279,8 @@ sign: Elementwise = elementwise(
     _emit_sign,
     (None,),
     signed,
+    numpy="sign",
+    method="sign",
 )
 sgn = sign
 
@@ -280,6 +304,7 @@ maximum = elementwise(
     selection_partials(_by(ge), 2),
     numeric,
     routes=_by(ge),
+    numpy="maximum",
 )
 minimum = elementwise(
     "minimum",
@@ -289,6 +314,7 @@ minimum = elementwise(
     selection_partials(_by(le), 2),
     numeric,
     routes=_by(le),
+    numpy="minimum",
 )
 
 

@@ -18,6 +18,7 @@ from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, connected, disconnected, is_null, null_gradient, sum_terms
 from aotensor.graph.operations import KnownValues, dense, sparse
+from aotensor.graph.public import Names, register
 from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Variable, Variables, as_tensor, constant
 from aotensor.ops.batching import align_rank
@@ -115,7 +116,7 @@ class Elementwise(Op):
 
     def __call__(self, *inputs: Any) -> Variable:
         if any(map(is_sparse, inputs)):
-            return sparse().counterpart(self, inputs)
+            return sparse.counterpart(self, inputs)
         return self.apply(*inputs).outputs[0]
 
     def __str__(self) -> str:
@@ -176,13 +177,13 @@ class Elementwise(Op):
         moving = connected(tangents).items()
         scaled = [self.scale_cotangent(tangent, k, inputs, y) for k, tangent in moving if k not in self.row.unread]
         terms = [broadcast_to_result(term, y) for term in scaled if term is not None]
-        return [sum_terms(terms, dense().add) if terms else zero_gradient(y)]
+        return [sum_terms(terms, dense.add) if terms else zero_gradient(y)]
 
     def scale_cotangent(self, g: Variable, position: int, inputs: Sequence[Variable], y: Variable) -> Variable | None:
         """g·∂y/∂inputs[position] elementwise, of the shape of y; None if it is exactly zero."""
         operands, _ = self.row.signature(*(x.dtype for x in inputs))
         values = [
-            dense().cast(x, dtype) if dtypes.is_float(dtype) else x for x, dtype in zip(inputs, operands, strict=True)
+            dense.cast(x, dtype) if dtypes.is_float(dtype) else x for x, dtype in zip(inputs, operands, strict=True)
         ]
         if callable(self.row.partials):
             return self.row.partials(g, position, values, y)
@@ -216,7 +217,7 @@ def selection_partials(routes: Routes, count: int) -> tuple[Partial, ...]:
             route = routes(*inputs_and_y[:-1])[position]
             assert route is not None
             condition, holds = route
-            found: Variable = dense().switch(condition, g, 0) if holds else dense().switch(condition, 0, g)
+            found: Variable = dense.switch(condition, g, 0) if holds else dense.switch(condition, 0, g)
             return found
 
         return scaled
@@ -246,12 +247,19 @@ def elementwise(
     emit: Callable[..., Scalar],
     partials: tuple[Partial, ...] | Callable[..., Variable],
     signature: Signature = floating,
+    *,
+    numpy: Names = (),
+    method: Names = (),
+    operator: str = "",
     **options: Any,
 ) -> Elementwise:
-    """A public elementwise op from a row of its table; see `Row` for the columns and the further options."""
+    """A public elementwise op from a row of its table; see `Row` for the columns and the further options.
+
+    numpy, method, operator: as in `graph.public.public`
+    """
     op = Elementwise(Row(name, doc, reference, emit, partials, signature, **options))
     ELEMENTWISE[name] = op
-    return op
+    return register(op, numpy=numpy, method=method, operator=operator)
 
 
 def unbroadcast(g: Variable, x: Variable) -> Variable:
@@ -266,21 +274,21 @@ def unbroadcast(g: Variable, x: Variable) -> Variable:
     ]
     axes = (*range(extra), *repeated)
     if axes:
-        g = dense().sum(g, axis=axes, keepdims=True)
+        g = dense.sum(g, axis=axes, keepdims=True)
     if extra:
-        g = dense().dimshuffle(g, tuple(range(extra, g.ndim)))
-    return dense().cast(g, x.dtype) if dtypes.is_inexact(x.dtype) else g
+        g = dense.dimshuffle(g, tuple(range(extra, g.ndim)))
+    return dense.cast(g, x.dtype) if dtypes.is_inexact(x.dtype) else g
 
 
 def broadcast_to_result(g: Variable, y: Variable) -> Variable:
     """g broadcast to the extents of y, in its dtype."""
     if is_null(g):
         return g
-    g = dense().cast(g, y.dtype)
+    g = dense.cast(g, y.dtype)
     wide = y.tensor_type.shape
     if g.ndim == y.ndim and all(dim != 1 or dim == other for dim, other in zip(g.tensor_type.shape, wide, strict=True)):
         return g
-    return dense().full_like(y, g)
+    return dense.full_like(y, g)
 
 
 def _is_literal(value: object) -> bool:

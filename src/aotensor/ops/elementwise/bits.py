@@ -63,6 +63,8 @@ left_shift = elementwise(
     _shifted_left,
     (None, None),
     _shift,
+    numpy="left_shift",
+    operator="<<",
 )
 right_shift = elementwise(
     "right_shift",
@@ -72,6 +74,8 @@ right_shift = elementwise(
     _shifted_right,
     (None, None),
     _shift,
+    numpy="right_shift",
+    operator=">>",
 )
 
 
@@ -126,6 +130,7 @@ bitwise_count = elementwise(
     _count_ones,
     (None,),
     _byte,
+    numpy="bitwise_count",
 )
 
 

@@ -13,6 +13,7 @@ from aotensor.core.builders import Scalar, ScalarBuilder
 from aotensor.core.types import Array, cast_array
 from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.operations import complex_numbers, sparse
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise, selection_partials
 from aotensor.ops.elementwise.signatures import bitwise, choice, comparison, floating, numeric
@@ -50,6 +51,7 @@ def _cast(dtype: str) -> Elementwise:
 MAKERS["cast"] = _cast
 
 
+@public(numpy="astype")
 @coerced
 def cast(x: Any, dtype: Any) -> Variable:
     """x as dtype ("floatX" is the configured one); x itself where that is its dtype.
@@ -60,39 +62,36 @@ def cast(x: Any, dtype: Any) -> Variable:
     Raises: UnsupportedError for a dtype that cannot be compiled, GraphTypeError from a complex to a real dtype.
     """
     if isinstance(x, Variable) and x.is_sparse:
-        return sparse().cast(x, dtype)
+        return sparse.cast(x, dtype)
     variable = as_tensor(x)
     wanted = dtypes.canonical(config.floatX if isinstance(dtype, str) and dtype == "floatX" else dtype)
     if variable.dtype == wanted:
         return variable
-    return complex_numbers().to_complex(variable, wanted) if dtypes.is_complex(wanted) else _cast(wanted)(variable)
+    return complex_numbers.to_complex(variable, wanted) if dtypes.is_complex(wanted) else _cast(wanted)(variable)
 
 
 # --- comparison ------------------------------------------------------------------------------------------------------
 
 
-def _comparison(name: str, predicate: str, text: str) -> Elementwise:
+def _comparison(name: str, predicate: str, text: str, numpy: str, operator: str = "") -> Elementwise:
     return elementwise(
         name,
         f"x {text} y; a nan compares {'true' if predicate == 'ne' else 'false'}.",
-        getattr(
-            np,
-            {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater"}.get(
-                predicate, "greater_equal"
-            ),
-        ),
+        getattr(np, numpy),
         lambda s, x, y: s.compare(predicate, x, y),
         (None, None),
         comparison,
+        numpy=numpy,
+        operator=operator,
     )
 
 
-eq = _comparison("eq", "eq", "=")
-neq = _comparison("neq", "ne", "≠")
-lt = _comparison("lt", "lt", "<")
-le = _comparison("le", "le", "≤")
-gt = _comparison("gt", "gt", ">")
-ge = _comparison("ge", "ge", "≥")
+eq = _comparison("eq", "eq", "=", numpy="equal")
+neq = _comparison("neq", "ne", "≠", numpy="not_equal")
+lt = _comparison("lt", "lt", "<", numpy="less", operator="<")
+le = _comparison("le", "le", "≤", numpy="less_equal", operator="<=")
+gt = _comparison("gt", "gt", ">", numpy="greater", operator=">")
+ge = _comparison("ge", "ge", "≥", numpy="greater_equal", operator=">=")
 equal, not_equal, less, less_equal, greater, greater_equal = eq, neq, lt, le, gt, ge
 
 
@@ -107,6 +106,8 @@ isnan = elementwise(
     lambda s, x: s.is_nan(x) if dtypes.is_float(x.dtype) else s.constant(False, "bool"),
     (None,),
     comparison,
+    numpy="isnan",
+    method="isnan",
 )
 isinf = elementwise(
     "isinf",
@@ -115,6 +116,8 @@ isinf = elementwise(
     lambda s, x: s.is_inf(x) if dtypes.is_float(x.dtype) else s.constant(False, "bool"),
     (None,),
     comparison,
+    numpy="isinf",
+    method="isinf",
 )
 isfinite = elementwise(
     "isfinite",
@@ -123,9 +126,12 @@ isfinite = elementwise(
     lambda s, x: _emit_is_finite(s, x) if dtypes.is_float(x.dtype) else s.constant(True, "bool"),
     (None,),
     comparison,
+    numpy="isfinite",
+    method="isfinite",
 )
 
 
+@public(numpy="isclose")
 @coerced
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Variable:
     """|a − b| ≤ atol + rtol·|b| where both are finite, a = b elsewhere; two nans agree if `equal_nan`."""
@@ -140,16 +146,44 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
 # --- logic -----------------------------------------------------------------------------------------------------------
 
 and_ = elementwise(
-    "and_", "Bitwise and; logical for bool.", np.bitwise_and, lambda s, x, y: s.and_(x, y), (None, None), bitwise
+    "and_",
+    "Bitwise and; logical for bool.",
+    np.bitwise_and,
+    lambda s, x, y: s.and_(x, y),
+    (None, None),
+    bitwise,
+    numpy="bitwise_and",
+    operator="&",
 )
 or_ = elementwise(
-    "or_", "Bitwise or; logical for bool.", np.bitwise_or, lambda s, x, y: s.or_(x, y), (None, None), bitwise
+    "or_",
+    "Bitwise or; logical for bool.",
+    np.bitwise_or,
+    lambda s, x, y: s.or_(x, y),
+    (None, None),
+    bitwise,
+    numpy="bitwise_or",
+    operator="|",
 )
 xor = elementwise(
-    "xor", "Bitwise exclusive or; logical for bool.", np.bitwise_xor, lambda s, x, y: s.xor(x, y), (None, None), bitwise
+    "xor",
+    "Bitwise exclusive or; logical for bool.",
+    np.bitwise_xor,
+    lambda s, x, y: s.xor(x, y),
+    (None, None),
+    bitwise,
+    numpy="bitwise_xor",
+    operator="^",
 )
 invert = elementwise(
-    "invert", "Bitwise complement; logical for bool.", np.invert, lambda s, x: s.not_(x), (None,), bitwise
+    "invert",
+    "Bitwise complement; logical for bool.",
+    np.invert,
+    lambda s, x: s.not_(x),
+    (None,),
+    bitwise,
+    numpy="invert",
+    method="__invert__",
 )
 bitwise_and, bitwise_or, bitwise_xor, bitwise_not = and_, or_, xor, invert
 
@@ -201,14 +235,23 @@ clip = elementwise(
 # --- rounding --------------------------------------------------------------------------------------------------------
 
 
-def _rounding(name: str, doc: str, reference: Any) -> Elementwise:
-    return elementwise(name, f"{doc} Derivative 0.", reference, lambda s, x: s.math(name, x), (None,), floating)
+def _rounding(name: str, doc: str, *special_methods: str) -> Elementwise:
+    return elementwise(
+        name,
+        f"{doc} Derivative 0.",
+        getattr(np, name),
+        lambda s, x: s.math(name, x),
+        (None,),
+        floating,
+        numpy=name,
+        method=(name, *special_methods),
+    )
 
 
-ceil = _rounding("ceil", "⌈x⌉.", np.ceil)
-floor = _rounding("floor", "⌊x⌋.", np.floor)
-trunc = _rounding("trunc", "x without its fraction.", np.trunc)
-rint = _rounding("rint", "The nearest integer, the even one of two.", np.rint)
+ceil = _rounding("ceil", "⌈x⌉.", "__ceil__")
+floor = _rounding("floor", "⌊x⌋.", "__floor__")
+trunc = _rounding("trunc", "x without its fraction.", "__trunc__")
+rint = _rounding("rint", "The nearest integer, the even one of two.")
 
 
 def _emit_half_away(s: ScalarBuilder, x: Any) -> Scalar:
@@ -244,6 +287,7 @@ round_half_away_from_zero = elementwise(
 )
 
 
+@public(method="round")
 @coerced
 def round(x: Any, mode: str = "half_to_even") -> Variable:
     """x to the nearest integer, in its own dtype.   mode: "half_to_even" or "half_away_from_zero".

@@ -20,12 +20,20 @@ from aotensor.ops.elementwise.compare import and_, eq, gt, lt, neq, or_, switch
 
 
 def _unary(name: str, doc: str, derivative: Callable[..., Variable], is_analytic: bool = True) -> Elementwise:
-    """A row for a unary real function with NumPy's name in the math dialect.   is_analytic: NumPy accepts complex
-    values
+    """A row for a unary real function with NumPy's name in the math dialect, which is a method, too.
+
+    is_analytic: NumPy accepts complex values
     """
     reference = getattr(np, name)
     return elementwise(
-        name, doc, reference, lambda s, x: s.math(name, x), (derivative,), analytic=reference if is_analytic else None
+        name,
+        doc,
+        reference,
+        lambda s, x: s.math(name, x),
+        (derivative,),
+        analytic=reference if is_analytic else None,
+        numpy=name,
+        method=name,
     )
 
 
@@ -162,5 +170,21 @@ def _scaled(factor: float) -> Callable[..., Scalar]:
     return emit
 
 
-deg2rad = elementwise("deg2rad", "x·π/180.", np.deg2rad, _scaled(pi / 180), (lambda g, x, y: g * (pi / 180),))
-rad2deg = elementwise("rad2deg", "x·180/π.", np.rad2deg, _scaled(180 / pi), (lambda g, x, y: g * (180 / pi),))
+deg2rad = elementwise(
+    "deg2rad",
+    "x·π/180.",
+    np.deg2rad,
+    _scaled(pi / 180),
+    (lambda g, x, y: g * (pi / 180),),
+    numpy=("deg2rad", "radians"),
+    method="deg2rad",
+)
+rad2deg = elementwise(
+    "rad2deg",
+    "x·180/π.",
+    np.rad2deg,
+    _scaled(180 / pi),
+    (lambda g, x, y: g * (180 / pi),),
+    numpy=("degrees", "rad2deg"),
+    method="rad2deg",
+)

@@ -58,6 +58,7 @@ hypot = elementwise(
     np.hypot,
     _emit_hypot,
     (lambda g, a, b, y: g * hypot_slope(a, b, y), lambda g, a, b, y: g * hypot_slope(b, a, y)),
+    numpy="hypot",
 )
 
 
@@ -102,4 +103,5 @@ arctan2 = elementwise(
     np.arctan2,
     lambda s, a, b: s.math2("arctan2", a, b),
     (lambda g, a, b, y: g * _angle_slope(a, b), lambda g, a, b, y: -g * _angle_slope(b, a)),
+    numpy="arctan2",
 )

@@ -12,6 +12,7 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import public
 from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.elementwise.arithmetic import reciprocal, second, sqr
@@ -116,6 +117,7 @@ def _times(s: ScalarBuilder, x: Any, y: Any, bit: str) -> Scalar:
     return s.mul(x, y) if bit == "1" else x
 
 
+@public(numpy="power", operator="**")
 @coerced
 def pow(x: Any, y: Any) -> Variable:
     """xʸ.   Integer literals up to ±16 as y use exact forms: x⁰ = 1, x² = x·x. Bool counts as int8.

@@ -165,6 +165,7 @@ logaddexp = elementwise(
     _emit_logaddexp,
     (lambda g, a, b, y: _share(g, a, b), lambda g, a, b, y: _share(g, b, a)),
     analytic=lambda x, y: x + _continued_softplus(y - x),
+    numpy="logaddexp",
 )
 
 
@@ -326,10 +327,17 @@ psi: Elementwise = elementwise(
     analytic=scipy_special("psi"),
 )
 digamma = psi
+
+
+def _psi_second(x: Variable) -> Variable:
+    """ψ₂(x)"""
+    return dense.polygamma(2, x)
+
+
 tri_gamma: Elementwise = elementwise(
     "tri_gamma",
     "ψ₁(x), the derivative of ψ; +inf at 0, −1, −2, …",
     lambda x: scipy_special("zeta")(np.full((), 2.0, x.dtype), x),
     lambda s, x: s.special("tri_gamma", x),
-    (lambda g, x, y: g * dense().polygamma(2, x),),
+    (lambda g, x, y: g * _psi_second(x),),
 )

@@ -115,10 +115,10 @@ class CholeskyPullback(Op):
         return np.asarray(np.tril(both) + np.tril(both.T, -1))
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Variables:
-        return sweeps().pulled_terms([self._formula(*inputs)], inputs, cotangents)
+        return sweeps.pulled_terms([self._formula(*inputs)], inputs, cotangents)
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> Variables:
-        return sweeps().pushed_terms([self._formula(*inputs)], inputs, tangents)
+        return sweeps.pushed_terms([self._formula(*inputs)], inputs, tangents)
 
     def _formula(self, factor: Variable, derivative: Variable) -> Variable:
         inner = MultiplyTriangular(True, True)(factor, _lower(derivative))

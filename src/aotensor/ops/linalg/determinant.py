@@ -13,6 +13,7 @@ from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, connected, disconnected, sum_terms
 from aotensor.graph.operations import sweeps
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import all_batched
 from aotensor.ops.contract import matmul
@@ -174,14 +175,14 @@ class AdjugateTangent(Op):
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (a, x), (ct,) = inputs, cotangents
         for_x = matrix_transpose(self(a, matrix_transpose(ct)))
-        for_a, _ = sweeps().pulled_terms([_regular_tangent(a, x)], [a, x], [ct])
+        for_a, _ = sweeps.pulled_terms([_regular_tangent(a, x)], [a, x], [ct])
         return [unbroadcast(term, y) for term, y in ((for_a, a), (for_x, x))]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (a, x), moving = inputs, connected(tangents)
         terms = [self(a, moving[1])] if 1 in moving else []
         if 0 in moving:
-            terms += sweeps().pushed_terms([_regular_tangent(a, x)], inputs, [moving[0], disconnected()])
+            terms += sweeps.pushed_terms([_regular_tangent(a, x)], inputs, [moving[0], disconnected()])
         return [sum_terms(terms, add)]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
@@ -235,6 +236,7 @@ class SignLogDeterminant(FactoredOp):
         return b.reduce("mul", signs, [axis]), b.cast(total, dtype)
 
 
+@public(numpy="linalg.det")
 @coerced
 def det(x: Any) -> Variable:
     """Determinants; 1 for a matrix without rows.   (…, n, n) → (…), floating
@@ -250,6 +252,7 @@ def det(x: Any) -> Variable:
     return Determinant()(x, *ColumnLu("ignore").apply(x).outputs)  # type: ignore[no-any-return]
 
 
+@public(numpy="linalg.slogdet")
 @coerced
 def slogdet(x: Any) -> tuple[Variable, Variable]:
     """(sign, log |det x|), (0, −inf) for singular matrices.   (…, n, n) → (…), (…)

@@ -13,6 +13,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import check_choice, coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.blocks import hermitian_of
@@ -96,6 +97,7 @@ class Eigh(TrailingOp, LinearisedOp):
         return w, b.permute(rows, [*axes[:-2], axes[-1], axes[-2]])
 
 
+@public(numpy="linalg.eigh")
 @coerced
 def eigh(a: Any, UPLO: str = "L", b: Any = None) -> list[Variable]:
     """[w, v] with a = v·diag(w)·vᵀ for symmetric a, w ascending.   (…, n, n) → (…, n), (…, n, n)
@@ -119,6 +121,7 @@ def eigh(a: Any, UPLO: str = "L", b: Any = None) -> list[Variable]:
     return [w, solve_triangular(factor, v, lower=True, trans="C", b_ndim=2)]
 
 
+@public(numpy="linalg.eigvalsh")
 @coerced
 def eigvalsh(a: Any, UPLO: str = "L", b: Any = None) -> Variable:
     """The eigenvalues of symmetric a, ascending.   (…, n, n) → (…, n)   As eigh, without vectors."""

@@ -11,6 +11,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import normalise_axes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.compare import cast, eq, neq, switch
@@ -25,6 +26,7 @@ from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import transpose
 
 
+@public(numpy="linalg.norm", method="norm")
 @coerced
 def norm(x: Any, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> Variable:
     """np.linalg.norm: of vectors for one axis, of matrices for two, of all elements where axis and ord are None.

@@ -12,6 +12,7 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.blocks import by_blocks, hermitian_of, is_complex
@@ -65,6 +66,7 @@ class Pinv(TrailingOp, LinearisedOp):
         return lowered_product(b, "ki,jk->ij", scaled, u)
 
 
+@public(numpy="linalg.pinv")
 @coerced
 def pinv(a: Any, rcond: float = 1e-15, hermitian: bool = False) -> Variable:
     """np.linalg.pinv: the Moore-Penrose inverse.   (…, m, n) → (…, n, m)

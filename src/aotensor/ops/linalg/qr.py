@@ -14,6 +14,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import Apply, disconnected, null_gradient
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.parts import complex as complex_of_parts
@@ -158,6 +159,7 @@ class PivotedQr(MatrixOp, LinearisedOp):
 _MODES: Final = {"reduced": "reduced", "economic": "reduced", "complete": "complete", "full": "complete", "r": "r"}
 
 
+@public(numpy="linalg.qr")
 @coerced
 def qr(a: Any, mode: str = "reduced", pivoting: bool = False) -> Any:
     """[q, r] with a = q·r, q orthogonal, r upper triangular with the signs of LAPACK.   k = min(m, n)

@@ -15,6 +15,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import Apply
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.complex.blocks import by_blocks, is_complex, solve_blocks
 from aotensor.ops.linalg.banded import BandedSolve
@@ -289,6 +290,7 @@ class LuInverse(FactoredOp, LinearisedOp):
         return b.lapack("lu_inverse", [factors, exchanges], results, nan_on_failure=True)[0]
 
 
+@public(numpy="linalg.inv")
 @coerced
 def inv(x: Any, on_error: str = "raise") -> Variable:
     """x⁻¹ of square matrices.   (…, n, n) → (…, n, n), floating

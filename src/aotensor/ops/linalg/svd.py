@@ -14,6 +14,7 @@ from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import null_gradient
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.parts import complex as complex_of_parts
@@ -145,6 +146,7 @@ def singular_values(x: Variable) -> Variable:
     return Svd(full_matrices=False).apply(x).outputs[1]
 
 
+@public(numpy="linalg.svd")
 @coerced
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """[u, s, vt] with a = u·diag(s)·vt, s descending; s alone without compute_uv.   k = min(m, n)

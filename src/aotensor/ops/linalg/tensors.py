@@ -8,6 +8,7 @@ from typing import Any
 from aotensor.core.types import normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.complex.blocks import is_complex
 from aotensor.ops.contract import matmul
@@ -26,6 +27,7 @@ from aotensor.ops.shape.extents import extents_of, product
 from aotensor.ops.shape.reshape import ravel, reshape
 
 
+@public(numpy="linalg.tensorinv")
 @coerced
 def tensorinv(a: Any, ind: int = 2) -> Variable:
     """The tensor y for which tensordot(y, a, ind) is the identity: the inverse of a as a matrix from its last axes to
@@ -43,6 +45,7 @@ def tensorinv(a: Any, ind: int = 2) -> Variable:
     return reshape(inv(matrix), [*last, *first])
 
 
+@public(numpy="linalg.tensorsolve")
 @coerced
 def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Variable:
     """x with tensordot(a, x, x.ndim) = b.   a: (*b.shape, *x.shape), as many elements of x as of b
@@ -67,6 +70,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Variable:
     return reshape(solve(matrix, ravel(b), b_ndim=1), shape)
 
 
+@public(numpy="linalg.lstsq")
 @coerced
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> list[Variable]:
     """[x, residuals, rank, s]: the x of least norm among those for which ‖a·x − b‖ is least.   (m, n), (m[, k])

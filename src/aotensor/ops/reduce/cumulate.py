@@ -14,6 +14,7 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axis
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import cast, neq
@@ -128,6 +129,7 @@ def exclusive_products(x: Variable, axes: Sequence[int]) -> Variable:
     return transpose(reshape(before * after, extents), [order.index(axis) for axis in range(x.ndim)])
 
 
+@public(numpy=("add.accumulate", "cumsum"), method="cumsum")
 @coerced
 def cumsum(x: Any, axis: int | None = None, dtype: DTypeLike | None = None) -> Variable:
     """Running sum along an axis; None flattens first. Integers widen to 64 bits, as in `sum`.
@@ -138,6 +140,7 @@ def cumsum(x: Any, axis: int | None = None, dtype: DTypeLike | None = None) -> V
     return CumSum(along, out)(line)  # type: ignore[no-any-return]
 
 
+@public(numpy=("multiply.accumulate", "cumprod"), method="cumprod")
 @coerced
 def cumprod(x: Any, axis: int | None = None, dtype: DTypeLike | None = None) -> Variable:
     """Running product along an axis; None flattens first. Integers widen to 64 bits, as in `prod`.
@@ -161,6 +164,7 @@ HIGHEST_DIFFERENCE: Final = 1000
 """Highest order: each is a subtraction in the graph; beyond, binomial coefficients exceed the range of float64."""
 
 
+@public(numpy="diff")
 @coerced
 def diff(x: Any, n: int = 1, axis: int = -1) -> Variable:
     """x[1:] − x[:−1] along an axis, n times; of booleans whether neighbours differ.

@@ -13,6 +13,7 @@ from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, Tensor
 from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axis
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import switch
@@ -163,6 +164,7 @@ class ArgExtremum(AxisOp, ConstantOp):
         return b.arg_reduce(_REDUCTION[self.kind], comparable, self.axis)[1]
 
 
+@public(numpy=("maximum.reduce", "amax", "max"), method="max")
 @coerced
 def max(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The largest element over axes; nan if there is one. Ties all get the full derivative.
@@ -173,6 +175,7 @@ def max(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     return _extremum("max", as_tensor(x), axis, keepdims)
 
 
+@public(numpy=("minimum.reduce", "amin", "min"), method="min")
 @coerced
 def min(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The smallest element over axes; else as max."""
@@ -194,6 +197,7 @@ def _extremum(kind: str, x: Variable, axis: Axes, keepdims: bool, of_nothing: bo
     return finished(Extremum(kind, axes, of_nothing)(x), axes, x, keepdims) if axes else x
 
 
+@public(numpy="argmax", method="argmax")
 @coerced
 def argmax(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """int64 position of the first maximum, or of the first nan, along axes, which count as one in C order.
@@ -203,6 +207,7 @@ def argmax(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     return _arg_extremum("argmax", as_tensor(x), axis, keepdims)
 
 
+@public(numpy="argmin", method="argmin")
 @coerced
 def argmin(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """int64 position of the first minimum, or of the first nan; else as argmax."""
@@ -227,6 +232,7 @@ def max_and_argmax(x: Any, axis: Axes = None, keepdims: bool = False) -> tuple[V
     return max(x, axis, keepdims), argmax(x, axis, keepdims)
 
 
+@public(numpy="ptp", method="ptp")
 @coerced
 def ptp(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """Maximum minus minimum over axes."""

@@ -8,6 +8,7 @@ from typing import Any
 from aotensor.core import dtypes
 from aotensor.core.types import normalise_axes
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.elementwise.compare import cast, gt, switch
 from aotensor.ops.elementwise.elementary import sqrt
@@ -17,6 +18,7 @@ from aotensor.ops.reduce.lengths import Length
 from aotensor.ops.reduce.sums import Axes, count, finished
 
 
+@public(numpy="var", method="var")
 @coerced
 def var(x: Any, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Variable:
     """Σ |x − mean x|² / (n − ddof) over axes: float64 for discrete x; nan if n ≤ ddof.   Computed in float64.
@@ -32,6 +34,7 @@ def var(x: Any, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Var
     return finished(found, axes, x, keepdims)
 
 
+@public(numpy="std", method="std")
 @coerced
 def std(x: Any, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Variable:
     """√var over axes, with derivative 0 where all elements are equal; finite also where the variance is not.

@@ -10,6 +10,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import normalise_axes, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import check_choice, coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.elementwise.arithmetic import maximum, minimum
 from aotensor.ops.elementwise.compare import and_, cast, eq, floor, gt, isfinite, isinf, isnan, lt, or_, rint, switch
@@ -66,6 +67,7 @@ _PLACES: Final[dict[str, Place]] = {
 """Methods by their names in NumPy."""
 
 
+@public(numpy="median")
 @coerced
 def median(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The middle element along axes, the mean of the two middle ones for an even number; nan if there is one.
@@ -88,6 +90,7 @@ def _lines(x: Variable, axes: Sequence[int]) -> Variable:
     return reshape(transpose(x, [*kept, *axes]), [*(extents[k] for k in kept), product(extents[k] for k in axes)])
 
 
+@public(numpy="quantile")
 @coerced
 def quantile(a: Any, q: Any, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Variable:
     """The quantile: a fraction q of the elements along axes is below it.   q: (…) → (…, remaining axes of a)
@@ -104,6 +107,7 @@ def quantile(a: Any, q: Any, axis: Axes = None, method: str = "linear", keepdims
     return _quantile("quantile", as_tensor(a), q, 1, axis, method, keepdims)
 
 
+@public(numpy="percentile")
 @coerced
 def percentile(a: Any, q: Any, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Variable:
     """`quantile` of q percent.   Raises: as `quantile`, for a q outside of [0, 100]."""

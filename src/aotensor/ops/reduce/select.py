@@ -14,6 +14,7 @@ from aotensor.core.types import Array, TensorType, normalise_axis
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.create import zeros, zeros_like
@@ -93,6 +94,7 @@ def _too_many(count: int, extent: int | str) -> str:
     return f"{count} elements are wanted of an extent of {extent}"
 
 
+@public(numpy="argpartition")
 @coerced
 def argpartition(x: Any, kth: int | Sequence[int], axis: int | None = -1) -> Variable:
     """int64 positions along an axis, None for all elements, in the order of `partition`. No gradient.
@@ -102,6 +104,7 @@ def argpartition(x: Any, kth: int | Sequence[int], axis: int | None = -1) -> Var
     return _partitioned("argpartition", x, kth, axis)[1]
 
 
+@public(numpy="partition")
 @coerced
 def partition(x: Any, kth: int | Sequence[int], axis: int | None = -1) -> Variable:
     """x along an axis, None for all elements, with the elements of ranks `kth` where a sort would put them.

@@ -13,6 +13,7 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axis
 from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import Apply, disconnected
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.linear import LinearOp
@@ -86,6 +87,7 @@ def _sorted(x: Any, axis: int | None) -> tuple[Variable, ...]:
     return Sort(along).apply(line).outputs
 
 
+@public(numpy="sort", method="sort")
 @coerced
 def sort(x: Any, axis: int | None = -1, kind: str | None = None, stable: bool | None = None) -> Variable:
     """x ascending along an axis, None for all elements; nan comes last. Derivatives follow the permutation.
@@ -98,6 +100,7 @@ def sort(x: Any, axis: int | None = -1, kind: str | None = None, stable: bool | 
     return _sorted(x, axis)[0]
 
 
+@public(numpy="argsort", method="argsort")
 @coerced
 def argsort(x: Any, axis: int | None = -1, kind: str | None = None, stable: bool | None = None) -> Variable:
     """int64 positions that sort x along an axis, None for all elements; stable, nan last. No gradient.

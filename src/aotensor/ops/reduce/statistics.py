@@ -8,6 +8,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import normalise_axes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.contract import matmul
 from aotensor.ops.diagonal import diagonal
@@ -21,6 +22,7 @@ from aotensor.ops.shape.join import concatenate
 from aotensor.ops.shape.reshape import reshape
 
 
+@public(numpy="average")
 @coerced
 def average(a: Any, axis: Axes = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
     """Σ w·a / Σ w over axes, the mean without weights; `returned`: (average, Σ w).
@@ -51,6 +53,7 @@ def average(a: Any, axis: Axes = None, weights: Any = None, returned: bool = Fal
     return (cast(found, dtype), cast(total, dtype)) if returned else cast(found, dtype)
 
 
+@public(numpy="cov")
 @coerced
 def cov(
     m: Any,
@@ -129,6 +132,7 @@ def _weights(fweights: Any, aweights: Any, dtype: str) -> Variable | None:
     return found
 
 
+@public(numpy="corrcoef")
 @coerced
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Variable:
     """The correlations of the rows of x, and, appended, of y: covariances over standard deviations, in [−1, 1].

@@ -16,6 +16,7 @@ from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Op
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, Variables, as_tensor, constant
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.create import full_like
@@ -136,6 +137,7 @@ class Quantifier(AxisOp, DiscreteOp):
         return b.reduce({"any": "or", "all": "and"}[self.kind], b.cast(x, "bool"), self.axes)
 
 
+@public(numpy=("add.reduce", "sum"))
 @coerced
 def sum(
     x: Any,
@@ -151,6 +153,7 @@ def sum(
     return _accumulated(Sum, as_tensor(x), axis, dtype, keepdims, acc_dtype)
 
 
+@public(numpy=("multiply.reduce", "prod"))
 @coerced
 def prod(
     x: Any,
@@ -193,6 +196,7 @@ def count(x: Variable, axes: Sequence[int], dtype: str) -> Variable:
     return constant(number, dtype=dtype) if isinstance(number, int) else cast(number, dtype)
 
 
+@public(numpy="mean")
 @coerced
 def mean(
     x: Any,
@@ -218,12 +222,14 @@ def mean(
     return cast(total / count(x, axes, "float32" if wide == "float32" else "float64"), out)
 
 
+@public(numpy=("logical_or.reduce", "any"), method="any")
 @coerced
 def any(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """Is any element along axes not zero? nan counts as true.   Raises: GraphValueError for a bad axis."""
     return _quantifier("any", as_tensor(x), axis, keepdims)
 
 
+@public(numpy=("logical_and.reduce", "all"), method="all")
 @coerced
 def all(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """Are all elements along axes not zero? nan counts as true.   Raises: GraphValueError for a bad axis."""

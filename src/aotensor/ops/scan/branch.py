@@ -60,10 +60,10 @@ class Branch(Op):
         return tuple((self.then if condition else self.otherwise).evaluate(captured))
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Variables:
-        return sweeps().pulled_terms(self._inlined(inputs), inputs, cotangents)
+        return sweeps.pulled_terms(self._inlined(inputs), inputs, cotangents)
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> Variables:
-        return sweeps().pushed_terms(self._inlined(inputs), inputs, tangents)
+        return sweeps.pushed_terms(self._inlined(inputs), inputs, tangents)
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         pairs = zip(node.inputs, inputs, is_batched, strict=True)

@@ -96,7 +96,7 @@ class Loop:
         self._fn, self._strict = fn, strict
         self._rows, lengths = read_sequences(sequences, go_backwards)
         self._states = read_outputs(outputs_info)
-        self._constants = [sparse().as_sparse_or_tensor(x) for x in as_list(non_sequences)]
+        self._constants = [sparse.as_sparse_or_tensor(x) for x in as_list(non_sequences)]
         self._n_steps = step_count(n_steps, lengths)
         self._made: list[Apply] = []
 

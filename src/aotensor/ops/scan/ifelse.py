@@ -39,7 +39,7 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
     is_several = isinstance(then_branch, list | tuple)
     if is_several != isinstance(else_branch, list | tuple):
         raise GraphTypeError("ifelse: both branches must be values, or both lists")
-    as_value = sparse().as_sparse_or_tensor
+    as_value = sparse.as_sparse_or_tensor
     then, otherwise = ([as_value(x) for x in (side if is_several else [side])] for side in (then_branch, else_branch))
     if len(then) != len(otherwise):
         raise GraphValueError(f"ifelse: {len(then)} values in one branch, {len(otherwise)} in the other")

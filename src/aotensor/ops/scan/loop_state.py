@@ -16,7 +16,7 @@ from aotensor.ops.complex.parts import parts
 def dense_values(x: Variable) -> list[Variable]:
     """The dense real values that represent x: x itself, two parts if complex, five vectors if sparse."""
     if isinstance(x, SparseVariable):
-        data, *structure = sparse().vectors(x)
+        data, *structure = sparse.vectors(x)
         return [*dense_values(data), *structure]
     return list(parts(x)) if dtypes.is_complex(x.dtype) else [x]
 
@@ -26,4 +26,4 @@ def assemble_value(type: TensorType, values: Iterator[Variable]) -> Variable:
     first = of_parts(next(values), next(values)) if dtypes.is_complex(type.dtype) else next(values)
     if not isinstance(type, SparseTensorType):
         return first
-    return sparse().of_vectors(type, [first, *(next(values) for _ in range(4))])
+    return sparse.of_vectors(type, [first, *(next(values) for _ in range(4))])

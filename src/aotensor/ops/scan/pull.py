@@ -99,7 +99,7 @@ class _Pullback:
         outputs = [*(self.made.states[k] for k in states), *(self.made.mapped[k] for k in mapped)]
         taps = [slot for k in states for slot in self.slots.taps[k]]
         wrt = list(dict.fromkeys([*self.slots.sequences, *taps, *self.slots.constants]))
-        found = dict(zip(wrt, sweeps().pulled_terms(outputs, wrt, [*states.values(), *mapped.values()]), strict=True))
+        found = dict(zip(wrt, sweeps.pulled_terms(outputs, wrt, [*states.values(), *mapped.values()]), strict=True))
         self._set_nulls({x: term for x, term in found.items() if is_null(term)})
         return {x: term for x, term in found.items() if has_value(term)}
 

@@ -98,7 +98,7 @@ def _direction(slot: Variable, tangent: Variable | None) -> Variable | None:
 def _push_body(op: Scan, slots: Slots[Variable], directions: Slots[Variable | None]) -> Results[Variable]:
     """The tangents of the outputs of the body."""
     moving = {x: tangent for x, tangent in zip(slots.flat(), directions.flat(), strict=True) if tangent is not None}
-    return op.results(sweeps().pushed_terms(op.body.outputs, list(moving), list(moving.values())))
+    return op.results(sweeps.pushed_terms(op.body.outputs, list(moving), list(moving.values())))
 
 
 def _tangent_or_zeros(x: Variable, tangent: Variable) -> Variable:

@@ -13,6 +13,7 @@ from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axi
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.linear import LinearOp
 
@@ -98,6 +99,7 @@ def _shuffle(x: Variable, pattern: Sequence[int | None]) -> Variable:
     return DimShuffle(tuple(pattern))(x)  # type: ignore[no-any-return]
 
 
+@public(numpy="transpose")
 @coerced
 def transpose(x: Any, axes: Sequence[int] | None = None) -> Variable:
     """x with its axes permuted, reversed by default: result axis k is axis axes[k] of x.
@@ -111,6 +113,7 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Variable:
     return _shuffle(x, order)
 
 
+@public(numpy=("matrix_transpose", "linalg.matrix_transpose"))
 @coerced
 def matrix_transpose(x: Any) -> Variable:
     """The last two axes exchanged.   x: (…, m, n) → (…, n, m)   Raises: GraphTypeError for rank below 2."""
@@ -120,6 +123,7 @@ def matrix_transpose(x: Any) -> Variable:
     return swapaxes(x, -1, -2)
 
 
+@public(numpy="swapaxes", method="swapaxes")
 @coerced
 def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
     """Two axes exchanged."""
@@ -130,6 +134,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
     return _shuffle(x, order)
 
 
+@public(numpy="moveaxis")
 @coerced
 def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Variable:
     """Axes moved to new positions, the others keep their order.   Raises: GraphValueError for unequal numbers."""
@@ -148,6 +153,7 @@ def _as_list(axes: int | Sequence[int]) -> list[int]:
     return [int(axes)] if isinstance(axes, int | np.integer) else list(axes)
 
 
+@public(numpy="expand_dims")
 @coerced
 def expand_dims(x: Any, axis: int | Sequence[int]) -> Variable:
     """New axes of extent 1 at the given positions of the result."""
@@ -158,6 +164,7 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> Variable:
     return _shuffle(x, [None if position in new else next(kept) for position in range(rank)])
 
 
+@public(numpy="squeeze", method="squeeze")
 @coerced
 def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
     """Axes of extent 1 dropped: the named ones, or all that are known to be 1 when the graph is built.

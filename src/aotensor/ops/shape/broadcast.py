@@ -12,6 +12,7 @@ from aotensor.core.types import Array, Dim, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.create import alloc
@@ -106,6 +107,7 @@ def specify_broadcastable(x: Any, *axes: int) -> Variable:
     return specify_shape(x, [1 if axis in ones else None for axis in range(x.ndim)])
 
 
+@public(numpy="broadcast_to")
 @coerced
 def broadcast_to(x: Any, shape: Any) -> Variable:
     """x broadcast to a shape along new axes on the left and along dims that are statically 1.
@@ -115,6 +117,7 @@ def broadcast_to(x: Any, shape: Any) -> Variable:
     return alloc(x, *as_extents(shape))
 
 
+@public(numpy="broadcast_arrays")
 @coerced
 def broadcast_arrays(*tensors: Any) -> list[Variable]:
     """All tensors broadcast to their common shape.   Raises: GraphValueError for extents that do not broadcast."""

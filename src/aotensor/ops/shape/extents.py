@@ -17,6 +17,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues, dense, indexing
+from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.graph.walk import evaluate_all
 from aotensor.ops.batching import shift_axes
@@ -81,6 +82,7 @@ class ShapeI(ConstantOp):
         return b.from_scalar(v.cast(v.index(x.extents[self.axis]), "int64"))
 
 
+@public(numpy="shape")
 @coerced
 def shape(x: Any) -> Variable:
     """int64 vector of the extents of x."""
@@ -186,7 +188,7 @@ def as_extents(value: Any, count: int | None = None) -> list[SymbolicExtent]:
     if x.ndim != 1 or x.dtype not in dtypes.INTEGERS:
         raise GraphTypeError(f"a shape must be a vector of integers, not {x.type}", lines=[x.describe()])
     if x.static_shape[0] is None and count is not None:
-        x = dense().specify_shape(x, (count,))
+        x = dense.specify_shape(x, (count,))
     if x.static_shape[0] is None:
         raise GraphTypeError(
             "a shape vector needs a known length: it is the rank of the result",
@@ -209,7 +211,7 @@ def _entries(x: Variable) -> list[SymbolicExtent]:
         return [as_extent(x.owner.inputs[0])]
     count = x.static_shape[0]
     assert count is not None
-    return [as_extent(indexing().subtensor(x, k)) for k in range(count)]
+    return [as_extent(indexing.subtensor(x, k)) for k in range(count)]
 
 
 def dims_at(name: str, dims: Sequence[Dim], sizes: Sequence[Variable], known: KnownValues) -> tuple[Dim, ...]:

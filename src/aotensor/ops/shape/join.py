@@ -15,6 +15,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected
 from aotensor.graph.operations import KnownValues
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import AxisOp, check_nondifferentiable, shift_axes
 from aotensor.ops.linear import MultilinearOp, filled
@@ -187,12 +188,14 @@ def concatenate(tensors: Sequence[Any], axis: int = 0) -> Variable:
     return join(axis, *tensors)
 
 
+@public(numpy="stack")
 @coerced
 def stack(tensors: Sequence[Any], axis: int = 0) -> Variable:
     """Tensors of one shape along a new axis of the result.   Raises: as join."""
     return join(axis, *(expand_dims(x, axis) for x in tensors))
 
 
+@public(numpy="hstack")
 @coerced
 def hstack(tensors: Sequence[Any]) -> Variable:
     """Tensors side by side: along axis 1, vectors and scalars along axis 0."""
@@ -200,6 +203,7 @@ def hstack(tensors: Sequence[Any]) -> Variable:
     return join(0 if xs and xs[0].ndim == 1 else 1, *xs)
 
 
+@public(numpy="vstack")
 @coerced
 def vstack(tensors: Sequence[Any]) -> Variable:
     """Tensors on top of each other: along axis 0, vectors as rows."""

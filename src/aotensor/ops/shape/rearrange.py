@@ -11,6 +11,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import as_array, normalise_axes, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.create import alloc, zeros
 from aotensor.ops.elementwise.arithmetic import maximum, minimum, mod
@@ -30,6 +31,7 @@ from aotensor.ops.take import take
 from aotensor.ops.updates import inc_subtensor, set_subtensor
 
 
+@public(numpy="repeat", method="repeat")
 @coerced
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
     """Every element (or slice along an axis) `repeats` times in a row; axis None flattens first.
@@ -70,6 +72,7 @@ def _repeated_each(x: Variable, counts: Variable, axis: int) -> Variable:
     return take(x, subtensor(cumsum(marks), slice(None, total)) - 1, axis)
 
 
+@public(numpy="tile")
 @coerced
 def tile(x: Any, reps: Any) -> Variable:
     """x repeated as a whole, reps[k] times along axis k; missing counts and axes are 1 on the left, as in NumPy.
@@ -90,6 +93,7 @@ def tile(x: Any, reps: Any) -> Variable:
     return reshape(wide, [product(pair) for pair in zip(counts, extents, strict=True)])
 
 
+@public(numpy="flip")
 @coerced
 def flip(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
     """The elements in reverse order along axes, None for all."""
@@ -98,6 +102,7 @@ def flip(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
     return subtensor(x, tuple(slice(None, None, -1 if axis in axes else None) for axis in range(x.ndim)))
 
 
+@public(numpy="roll")
 @coerced
 def roll(x: Any, shift: Any, axis: int | None = None) -> Variable:
     """Elements moved by `shift` positions along an axis, wrapping around; None rolls flattened x.
@@ -122,6 +127,7 @@ def _symbol(extent: SymbolicExtent) -> Variable:
     return constant(extent, dtype="int64") if isinstance(extent, int) else cast(extent, "int64")
 
 
+@public(numpy="pad")
 @coerced
 def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Variable:
     """x with a border around it.

@@ -16,6 +16,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues
+from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.elementwise.arithmetic import int_div
@@ -212,6 +213,7 @@ def _complete(total: int, target: Sequence[int]) -> tuple[int, ...]:
     return filled
 
 
+@public(numpy="reshape")
 @coerced
 def reshape(x: Any, shape: Any, ndim: int | None = None) -> Variable:
     """x in C order under new extents: ints, integer scalars, at most one −1; or an integer vector.
@@ -295,6 +297,7 @@ def _has_shape(x: Variable, target: Sequence[SymbolicExtent]) -> bool:
     return True
 
 
+@public(method="flatten")
 @coerced
 def flatten(x: Any, ndim: int = 1) -> Variable:
     """x as rank `ndim`: the first ndim − 1 axes stay, the others become one.
@@ -308,6 +311,7 @@ def flatten(x: Any, ndim: int = 1) -> Variable:
     return reshape(x, [*extents[: ndim - 1], product(extents[ndim - 1 :])])
 
 
+@public(numpy="ravel", method="ravel")
 @coerced
 def ravel(x: Any) -> Variable:
     """All elements of x in C order, as a vector."""

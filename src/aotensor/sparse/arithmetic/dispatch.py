@@ -60,7 +60,7 @@ def sparse_operator(name: str, x: Any, y: Any) -> Variable:
 
     All else makes the matrices dense, with a warning. Raises: as the op does.
     """
-    op, (first, second) = getattr(dense(), name), operands([x, y])
+    op, (first, second) = getattr(dense, name), operands([x, y])
     are_sparse = first.is_sparse and second.is_sparse
     found = pair(op, first, second) if are_sparse and isinstance(op, Elementwise) else None
     if found is not None:

@@ -166,7 +166,7 @@ class SelectedInverse(FieldOp):
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         terms = [self._along(k, inputs, t) for k, t in connected(tangents).items()]
-        return [sum_terms(terms, dense().add)]
+        return [sum_terms(terms, dense.add)]
 
     def _along(self, position: int, inputs: Sequence[Variable], direction: Variable) -> Variable:
         """The derivative of the op with respect to one input along a direction; this linear map is its own adjoint."""

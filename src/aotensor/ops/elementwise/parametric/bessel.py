@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from aotensor.core.types import Array
+from aotensor.graph.public import Names
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
@@ -128,13 +129,13 @@ def _jv(order: int) -> Elementwise:
 MAKERS["jv"] = _jv
 
 
-def _whole_order_op(name: str, doc: str, reference: Any, partial: Any) -> Elementwise:
-    return elementwise(name, doc, reference, emitter_of_orders(name), (partial,))
+def _whole_order_op(name: str, doc: str, reference: Any, partial: Any, numpy: Names = ()) -> Elementwise:
+    return elementwise(name, doc, reference, emitter_of_orders(name), (partial,), numpy=numpy)
 
 
 j0 = _whole_order_op("j0", "J₀(x).", whole_order_reference(0), lambda g, x, y: -g * j1(x))
 j1: Elementwise = _whole_order_op(
     "j1", "J₁(x).", whole_order_reference(1), lambda g, x, y: g * 0.5 * (j0(x) - jv(2, x))
 )
-i0 = _whole_order_op("i0", "I₀(x).", scipy_special("i0"), lambda g, x, y: g * i1(x))
+i0 = _whole_order_op("i0", "I₀(x).", scipy_special("i0"), lambda g, x, y: g * i1(x), numpy="i0")
 i1: Elementwise = _whole_order_op("i1", "I₁(x).", scipy_special("i1"), lambda g, x, y: g * 0.5 * (i0(x) + iv(2, x)))

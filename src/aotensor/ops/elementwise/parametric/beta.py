@@ -40,7 +40,7 @@ def _reference_betaln(a: Array, b: Array) -> Array:
 
 
 def _polygamma(order: int, x: Variable) -> Variable:
-    found: Variable = tri_gamma(x) if order == 1 else dense().polygamma(order, x)
+    found: Variable = tri_gamma(x) if order == 1 else dense.polygamma(order, x)
     return found
 
 

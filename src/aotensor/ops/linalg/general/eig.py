@@ -12,6 +12,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import connected, sum_terms
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.complex.parts import complex as complex_of_parts
 from aotensor.ops.complex.parts import conj, imag, real
@@ -105,6 +106,7 @@ def _diagonal_matrix(d: Variable) -> Variable:
     return switch(eq(expand_dims(n, 1), n), expand_dims(d, -2), 0)
 
 
+@public(numpy="linalg.eig")
 @coerced
 def eig(a: Any) -> list[Variable]:
     """[w, v] with a·v = v·diag(w), both complex, w in the order of LAPACK.   (…, n, n) → (…, n), (…, n, n)
@@ -119,6 +121,7 @@ def eig(a: Any) -> list[Variable]:
     return list(Eig().apply(as_square("eig", floating_matrix("eig", a))).outputs)
 
 
+@public(numpy="linalg.eigvals")
 @coerced
 def eigvals(a: Any) -> Variable:
     """The eigenvalues of a, complex, in the order of LAPACK.   (…, n, n) → (…, n)   As eig, without vectors."""
