@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from pathlib import Path
 from typing import Final
 
@@ -49,4 +50,7 @@ def _signature(name: str, method: Method) -> str:
 
 def _parameter(one: inspect.Parameter) -> str:
     annotation = "int | Sequence[int] | None" if one.annotation == "Axes" else one.annotation
-    return f"{one.name}: {annotation}" if one.default is one.empty else f"{one.name}: {annotation} = {one.default!r}"
+    if one.default is one.empty:
+        return f"{one.name}: {annotation}"
+    default = json.dumps(one.default) if isinstance(one.default, str) else repr(one.default)
+    return f"{one.name}: {annotation} = {default}"

@@ -19,8 +19,8 @@ import aotensor.tensor as at
 from aotensor.errors import GraphTypeError
 from aotensor.graph.methods.numpy_names import HINTS, IGNORED, PARAMETERS
 from aotensor.graph.methods.numpy_protocol import _parameters
-from aotensor.graph.variable import Variable
 from aotensor.graph.public import NUMPY
+from aotensor.graph.variable import Variable
 
 V, W = np.array([0.5, -1.5, 2.25]), np.array([1.0, 2.0, 4.0])
 G = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]])

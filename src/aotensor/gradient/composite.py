@@ -55,6 +55,7 @@ class OpFromGraph(Op):
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "op_from_graph"
+    notation: ClassVar[str] = "OpFromGraph"
     takes_sparse: ClassVar[bool] = True
     takes_complex: ClassVar[bool] = True
 

@@ -1,5 +1,6 @@
 """Render a variable as user source, as far as the graph allows: `x.T @ y`, `a[1:, i] + 2 * b`. For messages.
 
+Messages never show the IR names of ops, which users do not know: ops have a notation, or methods here.
 Conversions, checks and new axes are not shown; where a text gets too long, some operands are `...`.
 """
 
@@ -13,7 +14,7 @@ from contextvars import ContextVar
 from string import Formatter
 from typing import Any, Final
 
-from aotensor.graph.notation import CALLS, INFIX, PREFIX, TRANSPARENT
+from aotensor.graph.public import OPERATORS
 
 LONGEST: Final = 60  # characters
 _ATOM: Final = 100
@@ -119,12 +120,12 @@ class _Writer:
         op, operands = node.op, node.inputs
         if op.name == "fused":
             return self.write(op.body.outputs[x.index])
-        if operands and (op.name in TRANSPARENT or (op.name == "dimshuffle" and _keeps_order(op.pattern))):
+        if operands and (op.notation == "{0}" or (op.name == "dimshuffle" and _keeps_order(op.pattern))):
             return self.write(operands[0])
-        if op.name in INFIX and len(operands) > 1:
-            return self._infix(*INFIX[op.name], operands)
-        if op.name in PREFIX:
-            return f"{PREFIX[op.name]}{self._inside(operands[0], 85)}", 85
+        if op.notation in OPERATORS and len(operands) > 1:
+            return self._infix(op.notation, OPERATORS[op.notation].precedence, operands)
+        if op.notation in ("-", "~"):
+            return f"{op.notation}{self._inside(operands[0], 85)}", 85
         if op.name in ("sqr", "int_pow"):
             return f"{self._inside(operands[0], 91)}**{_exponent(op)}", 90
         if op.name == "dot":
@@ -146,7 +147,7 @@ class _Writer:
         return text if strength >= least else f"({text})"
 
     def _call(self, op: Any, operands: Any) -> str:
-        name: str = CALLS.get(op.name, op.name)
+        name: str = op.name if op.notation in OPERATORS else op.notation or op.name
         if "{" in name:  # operands that a text does not show are not written: they would never make it too long
             known = {int(number) for _, number, _, _ in Formatter().parse(name) if number}
             return name.format(*(self.write(y)[0] if k in known else "" for k, y in enumerate(operands)))

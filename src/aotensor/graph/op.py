@@ -84,6 +84,10 @@ class Op(ABC):
     name: ClassVar[str]
     """By default the name of the class."""
 
+    notation: ClassVar[str] = ""
+    """Its text in messages, if it is not `name(x, y)` by the public function of its name: an operator ("+", "~"), the
+    name of another public function, or a format of the texts of its operands ("(1 - {0})"; "{0}" leaves the op out)."""
+
     takes_sparse: ClassVar[bool] = False
     """Accepts sparse matrices as inputs."""
 

@@ -22,6 +22,7 @@ class Check(aot.Op):
     """x, after a check that all conditions hold.   x, *conditions: bool scalars → x"""
 
     name: ClassVar[str] = "check"
+    notation: ClassVar[str] = "{0}"
     is_analytic: ClassVar[bool] = True
     message: str
 

@@ -208,6 +208,7 @@ class ExtractDiagonal(TrailingOp, LinearOp):
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "extract_diagonal"
+    notation: ClassVar[str] = "diagonal"
     offset: int
 
     def infer_type(self, x: TensorType) -> TensorType:
@@ -260,6 +261,7 @@ class AllocDiagonal(TrailingOp, LinearOp):
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "alloc_diagonal"
+    notation: ClassVar[str] = "diag({0})"
     dims: tuple[Dim, ...]
     offset: int
 

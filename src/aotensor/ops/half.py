@@ -30,6 +30,7 @@ class Rounded(Op):
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "rounded"
+    notation: ClassVar[str] = "cast"
     dtypes: tuple[str, ...]
 
     def infer_type(self, *types: TensorType) -> tuple[TensorType, ...]:

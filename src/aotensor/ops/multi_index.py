@@ -58,6 +58,7 @@ position_inside: Elementwise = elementwise(
     (None, None),
     only_int64,
     guard=_check_inside,
+    notation="{0}",
 )
 
 

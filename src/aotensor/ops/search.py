@@ -73,6 +73,7 @@ class SearchStep(DiscreteOp):
     """A step of binary search: a, v, low, half → low + half where a[low + half − 1] comes before v, else low."""
 
     name: ClassVar[str] = "search_step"
+    notation: ClassVar[str] = "searchsorted"
     is_right: bool
 
     def infer_type(self, a: TensorType, v: TensorType, low: TensorType, half: TensorType) -> TensorType:

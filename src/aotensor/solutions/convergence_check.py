@@ -25,6 +25,7 @@ class Demand(LinearOp):
     """(x, status) → x; a status other than CONVERGED is an error at run time that says why the search ended."""
 
     name: ClassVar[str] = "demand"
+    notation: ClassVar[str] = "{0}"
     solver: str
 
     def infer_type(self, x: TensorType, status: TensorType) -> TensorType:

@@ -81,6 +81,7 @@ class Pattern(ConstantOp):
     """A bool matrix of the given extents whose elements are never read or written.   two integer scalars → (m, n)"""
 
     name: ClassVar[str] = "pattern"
+    notation: ClassVar[str] = "csr_matrix(({0}, {1}))"
     dims: tuple[Dim, ...]
 
     def infer_type(self, rows: TensorType, columns: TensorType) -> TensorType:

@@ -35,6 +35,7 @@ class CheckedStructure(Op):
     """
 
     name: ClassVar[str] = "checked_structure"
+    notation: ClassVar[str] = "{0}"
     is_check: ClassVar[bool] = True
     takes_complex: ClassVar[bool] = True
     format: str
@@ -122,6 +123,7 @@ class Agreeing(LinearOp):
     takes_half: ClassVar[bool] = True
     is_check: ClassVar[bool] = True
     name: ClassVar[str] = "agreeing"
+    notation: ClassVar[str] = "{0}"
     what: str
 
     def infer_type(self, x: TensorType, *extents: TensorType) -> TensorType:
@@ -171,6 +173,7 @@ class Counted(ConstantOp):
     """
 
     name: ClassVar[str] = "counted"
+    notation: ClassVar[str] = "{0}"
     is_check: ClassVar[bool] = True
     what: str
 

@@ -61,6 +61,7 @@ class SegmentSum(CompressedOp):
     """
 
     name: ClassVar[str] = "segment_sum"
+    notation: ClassVar[str] = "add.reduceat({0}, {1})"
     dim: Dim = None
 
     def infer_type(self, x: TensorType, indptr: TensorType, extent: TensorType) -> TensorType:
@@ -93,6 +94,7 @@ class ExpandSlices(CompressedOp):
     """
 
     name: ClassVar[str] = "expand_slices"
+    notation: ClassVar[str] = "repeat({0}, diff({1}))"
 
     def infer_type(self, x: TensorType, indptr: TensorType, like: TensorType) -> TensorType:
         self.check_types(x, indptr)

@@ -57,6 +57,7 @@ class DenseFromSparse(SparseOp):
     """
 
     name: ClassVar[str] = "dense_from_sparse"
+    notation: ClassVar[str] = "{0}"
     takes_blocks: ClassVar[bool] = True
     structured: bool = True
 
@@ -107,6 +108,7 @@ class SparseFromDense(SparseOp):
     """
 
     name: ClassVar[str] = "sparse_from_dense"
+    notation: ClassVar[str] = "csr_from_dense"
     format: str
     structured: bool = False
 
@@ -192,6 +194,7 @@ class StoredEverywhere(SparseOp):
     """
 
     name: ClassVar[str] = "stored_everywhere"
+    notation: ClassVar[str] = "{0}"
     takes_blocks: ClassVar[bool] = True
     format: str
     blocksize: tuple[int, int] | None = None

@@ -39,6 +39,7 @@ class MatrixShape(ConstantOp):
     """int64 vector (rows, columns) of two integer scalars."""
 
     name: ClassVar[str] = "matrix_shape"
+    notation: ClassVar[str] = "({0}, {1})"
 
     def infer_type(self, rows: TensorType, columns: TensorType) -> TensorType:
         return TensorType("int64", (2,))

@@ -40,6 +40,7 @@ class Shared(SparseOp):
     """
 
     name: ClassVar[str] = "shared_entries"
+    notation: ClassVar[str] = "{0}"
     takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, c: TensorType, x: TensorType) -> TensorType:

@@ -76,6 +76,7 @@ class OtherFormat(PatternRule):
     """
 
     name: ClassVar[str] = "other_format"
+    notation: ClassVar[str] = "transpose"
     dim: Dim = None
 
     def infer_type(self, indices: TensorType, indptr: TensorType, minor: TensorType) -> tuple[TensorType, ...]:
@@ -123,6 +124,7 @@ class PositionsIn(PatternRule):
     """
 
     name: ClassVar[str] = "positions_in"
+    notation: ClassVar[str] = "searchsorted({2}, {0})"
 
     def infer_type(
         self, ip: TensorType, pp: TensorType, minor_p: TensorType, iq: TensorType, pq: TensorType, minor_q: TensorType
@@ -198,6 +200,7 @@ class Union(PatternRule):
     """
 
     name: ClassVar[str] = "union"
+    notation: ClassVar[str] = "union1d"
 
     def infer_type(
         self, ip: TensorType, pp: TensorType, minor_p: TensorType, iq: TensorType, pq: TensorType, minor_q: TensorType
@@ -270,6 +273,7 @@ class Intersection(PatternRule):
     """
 
     name: ClassVar[str] = "intersection"
+    notation: ClassVar[str] = "multiply"
 
     def infer_type(
         self, ip: TensorType, pp: TensorType, minor_p: TensorType, iq: TensorType, pq: TensorType, minor_q: TensorType

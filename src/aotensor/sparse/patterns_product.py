@@ -54,6 +54,7 @@ class ProductPattern(PatternRule):
     """
 
     name: ClassVar[str] = "product_pattern"
+    notation: ClassVar[str] = "true_dot"
 
     def infer_type(
         self, ip: TensorType, pp: TensorType, inner: TensorType, iq: TensorType, pq: TensorType, minor: TensorType
@@ -120,6 +121,7 @@ class ProductValues(MultilinearOp):
     """
 
     name: ClassVar[str] = "product_values"
+    notation: ClassVar[str] = "true_dot"
     linear_in: ClassVar[tuple[tuple[int, ...], ...]] = ((8,), (9,))
     kind: str
     is_whole: bool = False

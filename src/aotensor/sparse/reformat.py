@@ -180,6 +180,7 @@ class Cast(PassingOp):
     """
 
     name: ClassVar[str] = "sparse_cast"
+    notation: ClassVar[str] = "{0}"
     takes_blocks: ClassVar[bool] = True
     gives_canonical: ClassVar[bool] = True
     dtype: str

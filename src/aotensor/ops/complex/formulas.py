@@ -49,6 +49,7 @@ copysign: Final = Elementwise(
         np.copysign,
         lambda s, x, y: s.math2("copysign", x, y),
         (lambda g, x, sign, y: g * _sign_bit(x) * _sign_bit(sign), None),
+        notation="(abs({0}) * sign({1}))",
     )
 )
 

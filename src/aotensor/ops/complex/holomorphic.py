@@ -19,6 +19,7 @@ class HolomorphicView(ViewOp):
     """x itself, marked as a holomorphic function of the further inputs: every path to x passes through one of them."""
 
     name: ClassVar[str] = "holomorphic_view"
+    notation: ClassVar[str] = "{0}"
     takes_complex: ClassVar[bool] = True
     is_holomorphic: ClassVar[bool] = True
 

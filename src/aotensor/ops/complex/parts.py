@@ -113,6 +113,7 @@ class AsPairs(Op):
     """The memory of a complex value as real numbers: (…) complex → (…, 2) real. Created by expansions only."""
 
     name: ClassVar[str] = "as_pairs"
+    notation: ClassVar[str] = "{0}"
     takes_complex: ClassVar[bool] = True
 
     def infer_type(self, z: TensorType) -> TensorType:
@@ -135,6 +136,7 @@ class OfPairs(Op):
     """The complex value that has this memory: (…, 2) real → (…) complex. Created by expansions only."""
 
     name: ClassVar[str] = "of_pairs"
+    notation: ClassVar[str] = "{0}"
     takes_complex: ClassVar[bool] = True
 
     def infer_type(self, pairs: TensorType) -> TensorType:

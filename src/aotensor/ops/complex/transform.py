@@ -52,6 +52,7 @@ class Dft(Op):
     """
 
     name: ClassVar[str] = "dft"
+    notation: ClassVar[str] = "fft({0})"
     takes_complex: ClassVar[bool] = True
     is_holomorphic: ClassVar[bool] = True
     sign: int
@@ -105,6 +106,7 @@ class RealDft(LinearOp):
     """
 
     name: ClassVar[str] = "real_dft"
+    notation: ClassVar[str] = "rfft({0})"
     is_analytic: ClassVar[bool] = False
     takes_complex: ClassVar[bool] = True
 
@@ -140,6 +142,7 @@ class OfHalf(LinearOp):
     """
 
     name: ClassVar[str] = "of_half_dft"
+    notation: ClassVar[str] = "irfft({0})"
     is_analytic: ClassVar[bool] = False
     takes_complex: ClassVar[bool] = True
     length: int

@@ -54,6 +54,17 @@ class Convolution(MultilinearOp):
     def name(self) -> str:  # type: ignore[override]
         return f"conv{len(self.dims)}d" + ("" if self.role == "output" else f"_{self.role}")
 
+    @property
+    def notation(self) -> str:  # type: ignore[override]
+        function = f"conv{len(self.dims)}d"
+        match self.role:
+            case "output":
+                return f"{function}({{0}}, {{1}})"
+            case "filters":
+                return f"grad({function}({{0}}, ...))"
+        transposed = {1: "convolve({1}, {0})", 2: "convolve2d({1}, {0})"}
+        return transposed.get(len(self.dims), f"grad({function}(..., {{0}}))")
+
     def roles(self) -> tuple[Role, Role]:
         """The two roles among input, filters and output that the operands of this op have, in the order of ROLES."""
         first, second = (role for role in ROLES if role != self.role)

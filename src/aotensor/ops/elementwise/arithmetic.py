@@ -32,6 +32,7 @@ identity = elementwise(
     numeric,
     analytic=np.array,
     numpy=("positive", "copy"),
+    notation="{0}",
 )
 second = elementwise(
     "second",
@@ -98,6 +99,7 @@ neg = elementwise(
     analytic=np.negative,
     numpy="negative",
     method="__neg__",
+    notation="-",
 )
 reciprocal = elementwise(
     "reciprocal",

@@ -62,6 +62,7 @@ class Row:
     unread: positions of operands that only provide extents; they get no gradient.
     analytic: NumPy on complex operands, for the complex step; None if f is not analytic, or NumPy lacks it.
     routes: for a function that always returns one of its operands, instead of partials.
+    notation: as of `Op`.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Row:
     unread: frozenset[int] = field(default=frozenset(), compare=False)
     analytic: Callable[..., Any] | None = field(default=None, compare=False)
     routes: Routes | None = field(default=None, compare=False)
+    notation: str = field(default="", compare=False)
 
     @property
     def arity(self) -> int | None:
@@ -105,6 +107,10 @@ class Elementwise(Op):
     @property
     def name(self) -> str:  # type: ignore[override]
         return self.row.name
+
+    @property
+    def notation(self) -> str:  # type: ignore[override]
+        return self.row.notation
 
     @property
     def is_analytic(self) -> bool:  # type: ignore[override]
@@ -251,13 +257,14 @@ def elementwise(
     numpy: Names = (),
     method: Names = (),
     operator: str = "",
+    notation: str = "",
     **options: Any,
 ) -> Elementwise:
     """A public elementwise op from a row of its table; see `Row` for the columns and the further options.
 
     numpy, method, operator: as in `graph.public.public`
     """
-    op = Elementwise(Row(name, doc, reference, emit, partials, signature, **options))
+    op = Elementwise(Row(name, doc, reference, emit, partials, signature, notation=notation or operator, **options))
     ELEMENTWISE[name] = op
     return register(op, numpy=numpy, method=method, operator=operator)
 

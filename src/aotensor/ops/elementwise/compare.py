@@ -44,6 +44,7 @@ def _cast(dtype: str) -> Elementwise:
             (lambda g, x, y: g,),
             lambda operand: ((operand,), dtype),
             parameters=(("dtype", dtype),),
+            notation="{0}",
         )
     )
 
@@ -184,6 +185,7 @@ invert = elementwise(
     bitwise,
     numpy="invert",
     method="__invert__",
+    notation="~",
 )
 bitwise_and, bitwise_or, bitwise_xor, bitwise_not = and_, or_, xor, invert
 

@@ -64,6 +64,7 @@ softsign = Elementwise(
         lambda x: x / (1 + np.abs(x)),
         lambda s, x: s.div(x, s.add(s.constant(1.0, x.dtype), s.abs(x))),
         (lambda g, x, y: g * _softsign_root(x) * _softsign_root(x),),
+        notation="(({0}) / (1 + abs({0})))",
     )
 )
 _softsign_root: Elementwise = Elementwise(
@@ -73,6 +74,7 @@ _softsign_root: Elementwise = Elementwise(
         lambda x: 1 / (1 + np.abs(x)),
         lambda s, x: s.div(s.constant(1.0, x.dtype), s.add(s.constant(1.0, x.dtype), s.abs(x))),
         (lambda g, x, y: switch(eq(x, 0), 0, switch(lt(x, 0), g, -g) * y * y),),
+        notation="(1 / (1 + abs({0})))",
     )
 )
 _gap = Elementwise(
@@ -83,6 +85,7 @@ _gap = Elementwise(
         lambda s, x: s.mul(s.sub(s.constant(1.0, x.dtype), x), s.add(s.constant(1.0, x.dtype), x)),
         (lambda g, x, y: -2 * g * x,),
         analytic=lambda x: (1 - x) * (1 + x),
+        notation="(1 - ({0})**2)",
     )
 )
 arcsin = _unary("arcsin", "Inverse sine; derivative inf at ±1, nan outside.", lambda g, x, y: g / sqrt(_gap(x)))
@@ -95,6 +98,7 @@ arctan_slope = Elementwise(
         lambda s, x: s.div(s.constant(1.0, x.dtype), s.add(s.constant(1.0, x.dtype), s.mul(x, x))),
         (lambda g, x, y: -2 * g * ((x * y) * y),),
         analytic=lambda x: 1 / (1 + x * x),
+        notation="grad(arctan({0}))",
     )
 )
 arctan = _unary("arctan", "Inverse tangent.", lambda g, x, y: g * arctan_slope(x))
@@ -116,13 +120,17 @@ sech_squared = Elementwise(
         lambda s, x: s.special("sech_squared", x),
         (lambda g, x, y: -2 * g * y * tanh(x),),
         analytic=lambda x: 1 / np.square(np.cosh(x)),
+        notation="grad(tanh({0}))",
     )
 )
 tanh: Elementwise = _unary("tanh", "Hyperbolic tangent.", lambda g, x, y: g * sech_squared(x))
 
 
-def _reciprocal_root(name: str, doc: str, inner: Callable[[Any], Any], emit: Callable[..., Scalar]) -> Elementwise:
-    """A row for y = 1/√inner(x), or 1/|x| where x² may overflow; its derivative is −x·y³."""
+def _reciprocal_root(inverse: str, doc: str, inner: Callable[[Any], Any], emit: Callable[..., Scalar]) -> Elementwise:
+    """A row for y = 1/√inner(x), or 1/|x| where x² may overflow, the derivative of an inverse function.
+
+    Its own derivative is −x·y³.
+    """
     large = 2.0**60
 
     def reference(x: Array) -> Array:
@@ -138,14 +146,24 @@ def _reciprocal_root(name: str, doc: str, inner: Callable[[Any], Any], emit: Cal
     def derivative(g: Variable, x: Variable, y: Variable) -> Variable:
         return -g * ((x * y) * y * y)
 
-    return Elementwise(Row(name, doc, reference, emit_slope, (derivative,), analytic=lambda x: 1 / np.sqrt(inner(x))))
+    return Elementwise(
+        Row(
+            f"{inverse}_slope",
+            doc,
+            reference,
+            emit_slope,
+            (derivative,),
+            analytic=lambda x: 1 / np.sqrt(inner(x)),
+            notation=f"grad({inverse}({{0}}))",
+        )
+    )
 
 
 arcsinh_slope = _reciprocal_root(
-    "arcsinh_slope", "1/√(x² + 1)", lambda x: x * x + 1, lambda s, x, one: s.add(s.mul(x, x), one)
+    "arcsinh", "1/√(x² + 1)", lambda x: x * x + 1, lambda s, x, one: s.add(s.mul(x, x), one)
 )
 _arccosh_slope = _reciprocal_root(
-    "arccosh_slope",
+    "arccosh",
     "1/√(x² − 1)",
     lambda x: (x - 1) * (x + 1),
     lambda s, x, one: s.mul(s.sub(x, one), s.add(x, one)),

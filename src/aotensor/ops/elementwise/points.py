@@ -44,6 +44,7 @@ hypot_slope: Final[Elementwise] = Elementwise(
             lambda g, a, b, length, y: _negative_over(g * y * hypot_slope(b, a, length), length),
             None,
         ),
+        notation="grad(hypot({0}, {1}))",
     )
 )
 
@@ -95,6 +96,7 @@ _angle_slope: Final = Elementwise(
         _reference_angle_slope,
         _emit_angle_slope,
         (_angle_slope_in_height, _angle_slope_in_width),
+        notation="grad(arctan2({0}, {1}))",
     )
 )
 arctan2 = elementwise(

@@ -56,7 +56,9 @@ def _emit_pow(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
 
 
 _without_derivative = Elementwise(
-    Row("held", "x, without a derivative", np.array, lambda s, x: x, (None,), numeric, analytic=np.array)
+    Row(
+        "held", "x, without a derivative", np.array, lambda s, x: x, (None,), numeric, analytic=np.array, notation="{0}"
+    )
 )
 
 
@@ -84,6 +86,7 @@ _pow = Elementwise(
         counting,
         guard=_check_exponents,
         analytic=np.power,
+        notation="**",
     )
 )
 

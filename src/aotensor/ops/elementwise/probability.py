@@ -162,6 +162,7 @@ def _erfcx_order(order: int) -> Elementwise:
             _emit_erfcx_order(order),
             (lambda g, x, y: -g * _erfcx_order(order + 1)(x),),
             parameters=(("order", order),),
+            notation="grad(erfcx({0}))",
         )
     )
 
@@ -257,6 +258,7 @@ _inverse_mills: Final = Elementwise(
         _reference_inverse_mills,
         _emit_inverse_mills,
         (_inverse_mills_slope,),
+        notation="grad(log_ndtr({0}))",
     )
 )
 log_ndtr = elementwise(

@@ -40,6 +40,7 @@ logistic_density: Final = Elementwise(
         lambda s, x: s.special("logistic_density", x),
         (lambda g, x, y: -g * y * _tanh_half(x),),
         analytic=lambda x: 1 / np.square(2 * np.cosh(x / 2)),
+        notation="grad(sigmoid({0}))",
     )
 )
 _tanh_half: Elementwise = Elementwise(
@@ -50,6 +51,7 @@ _tanh_half: Elementwise = Elementwise(
         lambda s, x: s.special("tanh_half", x),
         (lambda g, x, y: 2 * g * logistic_density(x),),
         analytic=lambda x: np.tanh(x / 2),
+        notation="(2 * sigmoid({0}) - 1)",
     )
 )
 
@@ -89,6 +91,7 @@ _times_rest = Elementwise(
         lambda s, x: s.mul(x, s.sub(s.constant(1.0, x.dtype), x)),
         (lambda g, x, y: g * (1 - 2 * x),),
         analytic=lambda x: x * (1 - x),
+        notation="(({0}) * (1 - ({0})))",
     )
 )
 logit = elementwise(
@@ -132,6 +135,7 @@ bose: Elementwise = Elementwise(
         lambda s, x: s.div(s.constant(1.0, x.dtype), s.math("expm1", s.sub(s.constant(0.0, x.dtype), x))),
         (lambda g, x, y: g * (y * switch(gt(x, 0), -bose(-x), 1 + y)),),
         analytic=lambda x: 1 / np.expm1(-x),
+        notation="grad(log1mexp({0}))",
     )
 )
 log1mexp = elementwise(
@@ -260,6 +264,7 @@ def _gauss(name: str, factor: float, doc: str) -> Elementwise:
             lambda s, x: s.special(name, x),
             (_times_argument(2.0 * factor),),
             analytic=lambda x: np.exp(-factor * x * x),
+            notation="grad(erf({0}))",
         )
     )
 

@@ -43,6 +43,7 @@ class BandedSolve(SolveOp):
     """
 
     name: ClassVar[str] = "solve_banded"
+    notation: ClassVar[str] = "solve({0}, {1})"
     width: int
     is_transposed: bool = False
     b_ndim: int = 2

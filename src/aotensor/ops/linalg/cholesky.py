@@ -94,6 +94,7 @@ class CholeskyPullback(Op):
     """
 
     name: ClassVar[str] = "cholesky_pullback"
+    notation: ClassVar[str] = "grad({0})"
 
     def infer_type(self, factor: TensorType, derivative: TensorType) -> TensorType:
         n = common_dim(NOT_SQUARE, square_dim(factor), square_dim(derivative))

@@ -95,6 +95,7 @@ class Adjugate(FactoredOp):
     """A, its factors → M = det(A)·A⁻¹, the transposed cofactors, to rounding errors of A also where A is singular."""
 
     name: ClassVar[str] = "adjugate"
+    notation: ClassVar[str] = "grad(det({0}))"
 
     def infer_type(self, a: TensorType, factors: TensorType, exchanges: TensorType) -> TensorType:
         return factors
@@ -136,6 +137,7 @@ class AdjugateTangent(Op):
     """
 
     name: ClassVar[str] = "adjugate_tangent"
+    notation: ClassVar[str] = "grad(det({0}))"
 
     def infer_type(self, a: TensorType, x: TensorType) -> TensorType:
         return TensorType(a.dtype, broadcast_shapes([a.shape, x.shape]))

@@ -44,6 +44,7 @@ class Lapack(Op):
     is created for compilation, after all derivatives: the ops that expand to it have the rules.
     """
 
+    notation: ClassVar[str] = "linalg"
     kind: str
     error: str = ""
     fails: bool = True

@@ -185,6 +185,7 @@ class Permutation(ConstantOp):
     """
 
     name: ClassVar[str] = "lu_permutation"
+    notation: ClassVar[str] = "lu({0})"
     is_inverse: bool
     is_given: bool = False
 

@@ -137,6 +137,7 @@ class CholeskySolve(SolveOp, FactoredOp):
     """
 
     name: ClassVar[str] = "cholesky_solve"
+    notation: ClassVar[str] = "solve({0}, {2})"
     b_ndim: int
 
     def infer_type(self, a: TensorType, factor: TensorType, b: TensorType) -> TensorType:

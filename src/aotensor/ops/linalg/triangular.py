@@ -182,6 +182,7 @@ class MultiplyTriangular(TriangularOp):
     """op(a)·b, or b·op(a) on the right side: half the work of a product of full matrices."""
 
     name: ClassVar[str] = "multiply_triangular"
+    notation: ClassVar[str] = "@"
 
     def reference(self, a: Array, b: Array) -> Array:
         a, b = self._checked_operands(a, b)

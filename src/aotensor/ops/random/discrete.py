@@ -59,7 +59,7 @@ def _spans(name: str, doc: str, predicate: str, more: int, text: str) -> Element
     def signature(*operands: str) -> tuple[tuple[str, ...], str]:
         return operands, "uint64"
 
-    return elementwise(name, doc, reference, emit, (None, None), signature, guard=guard)
+    return elementwise(name, doc, reference, emit, (None, None), signature, guard=guard, notation="(({1}) - ({0}))")
 
 
 _NO_NUMBER: Final = "integers: there is none between some low and its high"

@@ -75,6 +75,7 @@ class Ascending(Checked):
     """Check that elements do not decrease along the last axis."""
 
     name: ClassVar[str] = "ascending"
+    notation: ClassVar[str] = "{0}"
 
     @property
     def message(self) -> str:
@@ -99,6 +100,7 @@ class Nonempty(Checked):
     """Check that an axis has an element.   label: the function that needs one. place: the axis, counted from the end"""
 
     name: ClassVar[str] = "nonempty"
+    notation: ClassVar[str] = "{0}"
     axis: int
     place: int
 
@@ -134,6 +136,7 @@ class Parameter(Checked):
     """
 
     name: ClassVar[str] = "parameter"
+    notation: ClassVar[str] = "{0}"
     low: float
     high: float
     is_open: bool = False

@@ -87,6 +87,7 @@ class Philox(DiscreteOp):
     """
 
     name: ClassVar[str] = "philox"
+    notation: ClassVar[str] = "integers"
 
     def infer_type(self, counter: TensorType, key: TensorType) -> TensorType:
         for found, count in ((counter, 4), (key, 2)):

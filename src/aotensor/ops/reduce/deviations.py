@@ -25,6 +25,7 @@ class SquaredDeviations(AxisOp):
     """y = Σ (scale·(x − mean x))² over axes, in float64.   scale: a power of 2"""
 
     name: ClassVar[str] = "squared_deviations"
+    notation: ClassVar[str] = "({0} - mean({0}))**2"
     is_analytic: ClassVar[bool] = True
     axes: tuple[int, ...]
     scale: float = 1.0

@@ -99,6 +99,7 @@ class ExtremumMask(AxisOp, DiscreteOp):
     """Which elements of x carry the derivative of its extremum y over `axes`: those equal to it, or the first nan."""
 
     name: ClassVar[str] = "extremum_mask"
+    notation: ClassVar[str] = "eq"
     axes: tuple[int, ...]
 
     def infer_type(self, x: TensorType, y: TensorType) -> TensorType:

@@ -44,6 +44,7 @@ class Length(AxisOp):
     """y = √Σ x² over axes in float64, or √Σ (x − mean x)².   Derivatives: the unit vector along x, 0 at 0."""
 
     name: ClassVar[str] = "length"
+    notation: ClassVar[str] = "norm({0})"
     is_analytic: ClassVar[bool] = True
     axes: tuple[int, ...]
     is_centred: bool = False
@@ -107,6 +108,7 @@ class UnitVector(AxisOp):
     """
 
     name: ClassVar[str] = "unit_vector"
+    notation: ClassVar[str] = "grad(norm({0}))"
     is_analytic: ClassVar[bool] = True
     axes: tuple[int, ...]
 

@@ -25,6 +25,7 @@ class Shift(AxisOp, LinearOp):
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "shift"
+    notation: ClassVar[str] = "roll"
     axis: int
     back: bool = False
 
@@ -64,6 +65,7 @@ class LinearRecurrence(AxisOp):
     """
 
     name: ClassVar[str] = "linear_recurrence"
+    notation: ClassVar[str] = "scan"
     axis: int
     reverse: bool = False
 

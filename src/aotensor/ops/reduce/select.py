@@ -40,6 +40,7 @@ class Ranked(TrailingOp, DiscreteOp):
     """
 
     name: ClassVar[str] = "ranked"
+    notation: ClassVar[str] = "argpartition"
 
     def infer_type(self, x: TensorType, ranks: TensorType) -> TensorType:
         if x.rank == 0 or ranks.rank != 1 or ranks.dtype != "int64":
@@ -71,6 +72,7 @@ class Leading(TrailingOp, DiscreteOp):
     """
 
     name: ClassVar[str] = "leading"
+    notation: ClassVar[str] = "argtopk"
     count: int
     is_last: bool
 

@@ -57,6 +57,7 @@ class Permute(AxisOp, LinearOp):
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "permute_along_axis"
+    notation: ClassVar[str] = "take_along_axis"
     axis: int
 
     def infer_type(self, x: TensorType, p: TensorType) -> TensorType:

@@ -51,6 +51,7 @@ class ProdWithoutZeros(AxisOp):
     """
 
     name: ClassVar[str] = "prod_without_zeros"
+    notation: ClassVar[str] = "prod"
     axes: tuple[int, ...]
     dtype: str
     acc_dtype: str

@@ -35,6 +35,7 @@ class Branch(Op):
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "branch"
+    notation: ClassVar[str] = "ifelse"
     is_analytic: ClassVar[bool] = True
     then: Subgraph = field(repr=False)
     otherwise: Subgraph = field(repr=False)

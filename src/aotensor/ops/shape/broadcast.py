@@ -30,6 +30,7 @@ class SpecifyShape(LinearOp):
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "specify_shape"
+    notation: ClassVar[str] = "{0}"
     dims: tuple[Dim, ...]
     is_given: tuple[bool, ...]
 

@@ -26,6 +26,7 @@ class ExtentCheck(LinearOp):
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "fitting"
+    notation: ClassVar[str] = "{0}"
     axis: int
     what: str
     kind: str = "value"

@@ -25,7 +25,7 @@ from aotensor.ops.stable.roots import root_difference
 
 
 def _twice_square(
-    name: str, doc: str, function: str, whole: Elementwise, analytic: Callable[[Any], Any]
+    name: str, doc: str, notation: str, function: str, whole: Elementwise, analytic: Callable[[Any], Any]
 ) -> Elementwise:
     """2·f²(x/2), whose derivative is `whole`."""
 
@@ -36,12 +36,15 @@ def _twice_square(
         half = s.math(function, s.mul(s.constant(0.5, x.dtype), x))
         return s.mul(s.add(half, half), half)
 
-    return Elementwise(Row(name, doc, reference, emit, (lambda g, x, y: g * whole(x),), analytic=analytic))
+    partials = (lambda g, x, y: g * whole(x),)
+    return Elementwise(Row(name, doc, reference, emit, partials, analytic=analytic, notation=notation))
 
 
-versine: Final = _twice_square("versine", "1 − cos x, exact near 0", "sin", sin, lambda x: 1 - np.cos(x))
+versine: Final = _twice_square(
+    "versine", "1 − cos x, exact near 0", "(1 - cos({0}))", "sin", sin, lambda x: 1 - np.cos(x)
+)
 cosh_less_one: Final = _twice_square(
-    "cosh_less_one", "cosh x − 1, exact near 0", "sinh", sinh, lambda x: np.cosh(x) - 1
+    "cosh_less_one", "cosh x − 1, exact near 0", "(cosh({0}) - 1)", "sinh", sinh, lambda x: np.cosh(x) - 1
 )
 
 

@@ -58,7 +58,14 @@ _LINEAR: Final = frozenset(
 """Ops with possibly constant derivatives."""
 
 _one = Elementwise(
-    Row("one_like", "1, with a derivative of exact zeros", np.ones_like, lambda s, x: s.constant(1.0, x.dtype), (None,))
+    Row(
+        "one_like",
+        "1, with a derivative of exact zeros",
+        np.ones_like,
+        lambda s, x: s.constant(1.0, x.dtype),
+        (None,),
+        notation="ones_like",
+    )
 )
 _linear_view = Elementwise(
     Row(
@@ -67,6 +74,7 @@ _linear_view = Elementwise(
         np.array,
         lambda s, x: x,
         (lambda g, x, y: g * _one(x),),
+        notation="{0}",
     )
 )
 
@@ -78,6 +86,7 @@ _root_of_square = Elementwise(
         np.abs,
         lambda s, x: s.abs(x),
         (lambda g, x, y: g * (x / y),),
+        notation="abs",
     )
 )
 

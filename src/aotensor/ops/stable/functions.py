@@ -45,6 +45,7 @@ log_cosh: Final = Elementwise(
         _emit_log_cosh,
         (lambda g, x, y: g * tanh(x),),
         analytic=lambda x: np.log(np.cosh(x)),
+        notation="log(cosh({0}))",
     )
 )
 sech: Final = Elementwise(
@@ -55,6 +56,7 @@ sech: Final = Elementwise(
         lambda s, x: s.div(s.constant(1.0, x.dtype), s.math("cosh", x)),
         (lambda g, x, y: -g * y * tanh(x),),
         analytic=lambda x: 1 / np.cosh(x),
+        notation="(1 / cosh({0}))",
     )
 )
 csch: Final = Elementwise(
@@ -65,6 +67,7 @@ csch: Final = Elementwise(
         lambda s, x: s.div(s.constant(1.0, x.dtype), s.math("sinh", x)),
         (lambda g, x, y: -g * y / tanh(x),),
         analytic=lambda x: 1 / np.sinh(x),
+        notation="(1 / sinh({0}))",
     )
 )
 
@@ -91,6 +94,7 @@ def gompertz(power: int) -> Elementwise:
             (slope,),
             parameters=(("power", power),),
             analytic=lambda x: np.exp(power * x - np.exp(x)),
+            notation="grad(exp(-exp({0})))",
         )
     )
 
@@ -125,6 +129,7 @@ def log1p_square(order: int = 0) -> Elementwise:
             (lambda g, x, y: g * log1p_square(order + 1)(x),),
             parameters=(("order", order),),
             analytic=None if order else lambda x: np.log(1 + x * x),
+            notation="log1p(({0})**2)",
         )
     )
 

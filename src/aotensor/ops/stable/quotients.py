@@ -127,6 +127,7 @@ def _series_near(name: str, order: int = 0) -> Elementwise:
         Row(
             f"{name}_quotient", f"{name}(u)/u near 0, or a derivative of it", reference, emit,
             (lambda g, u, y: g * _series_near(name, order + 1)(u),), parameters=(("order", order),), analytic=reference,
+            notation=f"({name}({{0}}) / ({{0}}))",
         )
     )  # fmt: skip
 

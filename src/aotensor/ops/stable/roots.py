@@ -45,6 +45,7 @@ root: Final[Elementwise] = Elementwise(
         _emit_root,
         (lambda g, x, y: g * direction(x),),
         analytic=lambda x: np.sqrt(1 + x * x),
+        notation="sqrt(1 + ({0})**2)",
     )
 )
 
@@ -62,6 +63,7 @@ direction: Final[Elementwise] = Elementwise(
         lambda s, x: s.div(x, _emit_root(s, x)),
         (_direction_slope,),
         analytic=lambda x: x / np.sqrt(1 + x * x),
+        notation="(({0}) / sqrt(1 + ({0})**2))",
     )
 )
 
@@ -86,6 +88,7 @@ root_less_one: Final[Elementwise] = Elementwise(
         _emit_root_less_one,
         (lambda g, x, y: g * direction(x),),
         analytic=lambda x: np.sqrt(1 + x * x) - 1,
+        notation="(sqrt(1 + ({0})**2) - 1)",
     )
 )
 
@@ -110,6 +113,7 @@ sqrt1pm1: Final[Elementwise] = Elementwise(
         _emit_sqrt1pm1,
         (lambda g, x, y: 0.5 * g / sqrt(1 + x),),
         analytic=lambda x: np.sqrt(1 + x) - 1,
+        notation="(sqrt(1 + ({0})) - 1)",
     )
 )
 
@@ -135,6 +139,7 @@ share: Final[Elementwise] = Elementwise(
         _emit_share,
         (lambda g, x, y: g * (log1p_square(1)(x) * arctan_slope(x)),),
         analytic=lambda x: x * x / (1 + x * x),
+        notation="(({0})**2 / (1 + ({0})**2))",
     )
 )
 

@@ -29,6 +29,7 @@ class TimesInSpan(LinearOp):
     """(times, bool scalar) → times; an error at run time unless the scalar is true."""
 
     name: ClassVar[str] = "times_in_span"
+    notation: ClassVar[str] = "{0}"
 
     def infer_type(self, x: TensorType, is_good: TensorType) -> TensorType:
         return x

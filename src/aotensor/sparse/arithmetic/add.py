@@ -43,6 +43,7 @@ class Neg(PassingOp):
     """−x on the sparsity pattern of x; unsigned integers wrap. Gradient: regular, −z̄."""
 
     name: ClassVar[str] = "sparse_neg"
+    notation: ClassVar[str] = "-"
     takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType) -> TensorType:
@@ -91,6 +92,7 @@ class AddSD(CanonicalOp):
     """
 
     name: ClassVar[str] = "add_s_d"
+    notation: ClassVar[str] = "+"
     takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType, d: TensorType) -> TensorType:

@@ -46,6 +46,10 @@ class SparsePart(PassingOp):
     def name(self) -> str:  # type: ignore[override]
         return ("sparse_real", "sparse_imag")[self.index]
 
+    @property
+    def notation(self) -> str:  # type: ignore[override]
+        return ("real", "imag")[self.index]
+
     def infer_type(self, x: TensorType) -> TensorType:
         x = need_sparse(self, x)
         if not dtypes.is_complex(x.dtype):
@@ -70,6 +74,7 @@ class Imaginary(PassingOp):
     """i·x of a real matrix x, on its pattern.   Gradient: regular; x ← −imag(z̄)."""
 
     name: ClassVar[str] = "imaginary"
+    notation: ClassVar[str] = "complex(0, {0})"
     takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType) -> TensorType:
@@ -99,6 +104,7 @@ class Conjugate(PassingOp):
     """The complex conjugate of every entry, on the pattern of x.   Gradient: regular, the conjugate of z̄."""
 
     name: ClassVar[str] = "sparse_conj"
+    notation: ClassVar[str] = "conj"
     takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType) -> TensorType:

@@ -78,6 +78,7 @@ class MulSD(ProductOp):
     """
 
     name: ClassVar[str] = "mul_s_d"
+    notation: ClassVar[str] = "*"
     takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType, d: TensorType) -> TensorType:
@@ -102,6 +103,7 @@ class MulSV(MulSD):
     """
 
     name: ClassVar[str] = "mul_s_v"
+    notation: ClassVar[str] = "*"
 
     def infer_type(self, x: TensorType, v: TensorType) -> TensorType:
         return vector_result(self, x, v, 1)
@@ -117,6 +119,7 @@ class DivSD(CanonicalOp):
     """
 
     name: ClassVar[str] = "div_s_d"
+    notation: ClassVar[str] = "/"
     takes_blocks: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType, d: TensorType) -> TensorType:

@@ -95,6 +95,7 @@ class Canonical(PassingOp):
     """x with the entries of every slice in order and no duplicates.   Gradient: regular, z̄."""
 
     name: ClassVar[str] = "canonical"
+    notation: ClassVar[str] = "{0}"
     takes_blocks: ClassVar[bool] = True
     gives_canonical: ClassVar[bool] = True
 

@@ -74,6 +74,10 @@ class PairOp(CanonicalOp):
     def name(self) -> str:  # type: ignore[override]
         return f"{self.function.name.removesuffix('_')}_s_s"
 
+    @property
+    def notation(self) -> str:  # type: ignore[override]
+        return self.function.notation
+
     def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
         return sparse_result(self, x, y, _entry_function(self.function, x.dtype, y.dtype)[1].dtype)
 

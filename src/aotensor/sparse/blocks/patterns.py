@@ -114,6 +114,7 @@ class Divided(ConstantOp):
     """An integer scalar, after a check that it is a multiple of `by`.   word: its meaning, for the error"""
 
     name: ClassVar[str] = "divided"
+    notation: ClassVar[str] = "{0}"
     by: int
     word: str
 

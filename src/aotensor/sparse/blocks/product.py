@@ -53,6 +53,7 @@ class BlockProduct(MultilinearOp, IndexOp):
     """
 
     name: ClassVar[str] = "block_product"
+    notation: ClassVar[str] = "dot"
     linear_in: ClassVar[tuple[tuple[int, ...], ...]] = ((3,), (4,))
     is_transposed: bool = False
     dim: Dim = None

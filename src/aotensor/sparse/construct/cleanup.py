@@ -71,6 +71,7 @@ class Copy(SameElements):
     """A new variable with the value of x."""
 
     name: ClassVar[str] = "sparse_copy"
+    notation: ClassVar[str] = "{0}"
     takes_blocks: ClassVar[bool] = True
 
     def reference(self, x: Any) -> Any:
@@ -88,6 +89,7 @@ class Canonical(SameElements):
     """x with the entries of each slice sorted, and duplicates added up."""
 
     name: ClassVar[str] = "canonical"
+    notation: ClassVar[str] = "{0}"
     takes_blocks: ClassVar[bool] = True
     gives_canonical: ClassVar[bool] = True
 

@@ -104,6 +104,7 @@ class OnPattern(LinearOp):
     """
 
     name: ClassVar[str] = "on_pattern"
+    notation: ClassVar[str] = "{0}"
     is_check: ClassVar[bool] = True
     matrix: str
     count: int

@@ -33,6 +33,7 @@ class Diag(SparseOp):
     """
 
     name: ClassVar[str] = "sparse_diag"
+    notation: ClassVar[str] = "diag"
     offset: int = 0
 
     def infer_type(self, x: TensorType) -> TensorType:

@@ -235,6 +235,7 @@ class SparseBlockDiagonal(Stack):
     """Stack matrices of any extents along a diagonal, without entries elsewhere.   n_inputs: number of matrices"""
 
     name: ClassVar[str] = "sparse_block_diagonal"
+    notation: ClassVar[str] = "block_diag"
     along: ClassVar[tuple[int, ...]] = (0, 1)
     n_inputs: int
     format: str = "csc"

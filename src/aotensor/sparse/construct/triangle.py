@@ -29,6 +29,7 @@ class SparseTriangle(SparseOp):
     """
 
     name: ClassVar[str] = "sparse_triangle"
+    notation: ClassVar[str] = "tril"
     is_lower: bool
     offset: int
 

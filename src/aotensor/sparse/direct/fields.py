@@ -32,6 +32,7 @@ class CholeskyPivots(FactorsReader):
     """(order, and the outputs of CholeskyFactors) → D, in the order of the columns of A.   (n,)"""
 
     name: ClassVar[str] = "cholesky_pivots"
+    notation: ClassVar[str] = "cholesky({0}).D"
 
     def infer_type(self, order: TensorType, *factors: TensorType) -> TensorType:
         return TensorType(factors[-1].dtype, order.shape)
@@ -56,6 +57,7 @@ class SelectedEntries(FactorsReader):
     """
 
     name: ClassVar[str] = "selected_entries"
+    notation: ClassVar[str] = "selected_inverse({3})"
     count: int
 
     def infer_type(self, directions: TensorType, indices: TensorType, *rest: TensorType) -> TensorType:
@@ -99,6 +101,7 @@ class HalfSolve(LinearOp):
     """(b, order, and the outputs of CholeskyFactors) → P·L⁻ᵀ·Pᵀ·b, or P·L⁻¹·Pᵀ·b.   b: (n,) or (n, k)"""
 
     name: ClassVar[str] = "sparse_half_solve"
+    notation: ClassVar[str] = "solve_triangular(..., {0})"
     is_transposed: bool = False
 
     def infer_type(self, b: TensorType, *factors: TensorType) -> TensorType:

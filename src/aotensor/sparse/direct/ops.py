@@ -43,6 +43,7 @@ class EliminationOrder(PatternRule):
     """
 
     name: ClassVar[str] = "elimination_order"
+    notation: ClassVar[str] = "lu_factor({0}).order"
 
     def infer_type(
         self, indices: TensorType, indptr: TensorType, columns: TensorType, rows: TensorType
@@ -100,6 +101,7 @@ class LuFactors(FactorsOp):
     """
 
     name: ClassVar[str] = "lu_factors"
+    notation: ClassVar[str] = "lu_factor({0})"
     slice: str = "column"
 
     @property
@@ -168,6 +170,7 @@ class LuSolve(LinearOp):
     """(b, order, and the outputs of LuFactors) → x with A·x = b, or Aᵀ·x = b.   b, x: (n,) or (n, k)"""
 
     name: ClassVar[str] = "sparse_lu_solve"
+    notation: ClassVar[str] = "lu_solve(..., {0})"
     is_transposed: bool
 
     def infer_type(self, b: TensorType, *factors: TensorType) -> TensorType:
@@ -208,6 +211,7 @@ class CholeskyFactors(FactorsOp):
     """
 
     name: ClassVar[str] = "cholesky_factors"
+    notation: ClassVar[str] = "cholesky({0})"
     slice: str = "column"
 
     @property
@@ -277,6 +281,7 @@ class CholeskySolve(LinearOp):
     """(b, order, and the outputs of CholeskyFactors) → x with A·x = b for a symmetric A.   b, x: (n,) or (n, k)"""
 
     name: ClassVar[str] = "sparse_cholesky_solve"
+    notation: ClassVar[str] = "cho_solve(..., {0})"
 
     def infer_type(self, b: TensorType, *factors: TensorType) -> TensorType:
         return b

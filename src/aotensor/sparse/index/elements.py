@@ -106,6 +106,7 @@ class ScatterElements(WindowOp):
     """
 
     name: ClassVar[str] = "scatter_elements"
+    notation: ClassVar[str] = "csr_matrix"
     format: str
     dims: tuple[Dim, Dim]
     index_dtype: str

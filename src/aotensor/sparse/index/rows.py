@@ -26,6 +26,7 @@ class SparseGradRows(LinearOp):
     """
 
     name: ClassVar[str] = "sparse_grad_rows"
+    notation: ClassVar[str] = "get_item_list_grad"
 
     def infer_type(self, x: TensorType, rows: TensorType) -> TensorType:
         if x.rank != 2 or rows.rank != 1 or rows.dtype not in dtypes.INTEGERS:

@@ -32,6 +32,7 @@ class SliceRange(ConstantOp):
     """
 
     name: ClassVar[str] = "slice_range"
+    notation: ClassVar[str] = "arange"
     step: int
     has_start: bool
     has_stop: bool

@@ -142,6 +142,7 @@ class ScatterMatrix(WindowOp):
     """
 
     name: ClassVar[str] = "scatter_matrix"
+    notation: ClassVar[str] = "csr_matrix"
     dims: tuple[Dim, ...]
     axes: tuple[int, ...]
     rises: tuple[bool, ...]

@@ -20,6 +20,7 @@ class Converged(LinearOp):
     """(x, bool scalar) → x; a LinAlgError with `message` at run time unless the scalar is true."""
 
     name: ClassVar[str] = "converged"
+    notation: ClassVar[str] = "{0}"
     message: str
 
     def infer_type(self, x: TensorType, is_done: TensorType) -> TensorType:

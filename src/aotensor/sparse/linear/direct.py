@@ -99,6 +99,7 @@ class DirectSolve(Solve):
     """
 
     name: ClassVar[str] = "sparse_direct_solve"
+    notation: ClassVar[str] = "spsolve"
     format: str
     is_symmetric: bool = False
     is_transposed: bool = False

@@ -65,6 +65,7 @@ class LogDeterminants(FieldOp):
     """
 
     name: ClassVar[str] = "sparse_log_determinants"
+    notation: ClassVar[str] = "slogdet({0})"
     slice: str
     dim: Dim = None
 
@@ -127,6 +128,7 @@ class SelectedInverse(FieldOp):
     """
 
     name: ClassVar[str] = "sparse_selected_inverse"
+    notation: ClassVar[str] = "selected_inverse({0})"
     slice: str
 
     def infer_type(self, data: TensorType, *rest: TensorType) -> TensorType:
@@ -197,6 +199,7 @@ class PrecisionDraws(FieldOp):
     """
 
     name: ClassVar[str] = "sparse_precision_draws"
+    notation: ClassVar[str] = "precision_draws({0}, {3})"
     slice: str
     is_transposed: bool = False
 

@@ -145,6 +145,7 @@ class SquareStarts(PatternRule):
     """(indptr, minor) → indptr, after a check that the matrix is square."""
 
     name: ClassVar[str] = "square_starts"
+    notation: ClassVar[str] = "{0}"
     is_check: ClassVar[bool] = True
 
     def infer_type(self, indptr: TensorType, minor: TensorType) -> TensorType:

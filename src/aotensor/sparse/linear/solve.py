@@ -40,6 +40,7 @@ class SparseSolve(Solve):
     """
 
     name: ClassVar[str] = "sparse_solve"
+    notation: ClassVar[str] = "solve"
     shares_steps: ClassVar[bool] = True
     format: str
     method: str

@@ -50,6 +50,7 @@ class SparseTriangularSolve(Solve):
     """
 
     name: ClassVar[str] = "sparse_solve_triangular"
+    notation: ClassVar[str] = "solve_triangular"
     format: str
     is_lower: bool
     is_unit: bool

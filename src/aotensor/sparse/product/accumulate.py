@@ -107,6 +107,7 @@ class UsmmCscDense(Op):
     """
 
     name: ClassVar[str] = "usmm_csc_dense"
+    notation: ClassVar[str] = "usmm"
     inplace: bool = False
 
     def infer_type(self, alpha: TensorType, data: TensorType, *others: TensorType) -> TensorType:

@@ -139,6 +139,7 @@ class Dot(ProductOp, MultilinearOp):
     """
 
     name: ClassVar[str] = "sparse_dot"
+    notation: ClassVar[str] = "@"
     is_analytic: ClassVar[bool] = False
     sparse_grad: bool = False
 
@@ -197,6 +198,7 @@ class StructuredDot(ProductOp):
     """
 
     name: ClassVar[str] = "structured_dot"
+    notation: ClassVar[str] = "@"
     gives_canonical: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType, y: TensorType) -> TensorType:

@@ -135,6 +135,7 @@ class StructuredDotGradCSR(StructuredDotGrad):
 
     format: ClassVar[str] = "csr"
     name: ClassVar[str] = "structured_dot_grad_csr"
+    notation: ClassVar[str] = "structured_dot_grad"
 
 
 class StructuredDotGradCSC(StructuredDotGrad):
@@ -142,6 +143,7 @@ class StructuredDotGradCSC(StructuredDotGrad):
 
     format: ClassVar[str] = "csc"
     name: ClassVar[str] = "structured_dot_grad_csc"
+    notation: ClassVar[str] = "structured_dot_grad"
 
 
 sdg_csr: Final = StructuredDotGradCSR()

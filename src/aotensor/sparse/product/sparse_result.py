@@ -42,6 +42,7 @@ class TrueDot(ProductOp):
     """
 
     name: ClassVar[str] = "true_dot"
+    notation: ClassVar[str] = "@"
     takes_blocks: ClassVar[bool] = False
     gives_canonical: ClassVar[bool] = True
     grad_preserves_dense: bool = True

@@ -54,6 +54,7 @@ _tri_gamma_fall: Final = Elementwise(
             lambda g, a, b, y: g * (_polygamma(2, a) - _polygamma(2, a + b)),
             lambda g, a, b, y: -g * _polygamma(2, a + b),
         ),
+        notation="(polygamma(1, {0}) - polygamma(1, {0} + {1}))",
     )
 )
 _psi_growth: Final = Elementwise(
@@ -63,6 +64,7 @@ _psi_growth: Final = Elementwise(
         lambda a, b: growth_of_polygamma(0, a, b).astype(a.dtype),
         lambda s, a, b: s.special("psi_growth", a, b),
         (lambda g, a, b, y: -g * _tri_gamma_fall(a, b), lambda g, a, b, y: g * tri_gamma(a + b)),
+        notation="(psi({0} + {1}) - psi({0}))",
     )
 )
 betaln = elementwise(
@@ -152,6 +154,7 @@ _beta_fall: Final = Elementwise(
             lambda g, a, b, y, fall: -g * _beta(1, 1)(a, b),
             None,  # y depends on a and b only
         ),
+        notation="({2} * (psi({0} + {1}) - psi({0})))",
     )
 )
 beta = elementwise(

@@ -123,6 +123,7 @@ def _power(order: int) -> Elementwise:
                 lambda g, k, x, y: density_in_x(_power, order, g, k, x, y),
             ),
             parameters=(("order", order),),
+            notation="grad(gammal({0}, {1}))",
         )
     )
 

@@ -97,6 +97,7 @@ def _density(i: int, j: int) -> Elementwise:
             emitter_of_orders("beta_density", i, j),
             (partial(1, 0), partial(0, 1), lambda g, a, b, x, y: _density_in_x(i, j, g, a, b, x, y)),
             parameters=(("order_a", i), ("order_b", j)),
+            notation="grad(betainc({0}, {1}, {2}))",
         )
     )
 

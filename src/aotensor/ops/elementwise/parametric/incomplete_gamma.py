@@ -98,6 +98,7 @@ def _density(order: int) -> Elementwise:
                 lambda g, a, x, y: density_in_x(_density, order, g, a, x, y),
             ),
             parameters=(("order", order),),
+            notation="grad(gammainc({0}, {1}))",
         )
     )
 

@@ -77,6 +77,7 @@ class ComplexAdjugate(LinearisedOp, MatrixOp):
     """x → m = det(x)·x⁻¹, also where x is singular; dm = (tr(m·dx)·m − m·dx·m)/det x, nan there."""
 
     name: ClassVar[str] = "adjugate"
+    notation: ClassVar[str] = "grad(det({0}))"
 
     def infer_type(self, x: TensorType) -> TensorType:
         n = square_core(x)
