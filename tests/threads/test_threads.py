@@ -231,3 +231,15 @@ def test_sparse_products_give_the_same_bits(tmp_path: Path) -> None:
     for path, threads in zip(paths, (True, False), strict=True):
         aot.compile(f, path, threads=threads)
     ran(sys.executable, "-c", SPARSE_PRODUCTS, *(path / "libproduct.so" for path in paths))
+
+
+def test_sums_of_each_element_of_a_small_batch(tmp_path: Path) -> None:
+    """The sum over `n` runs inside of the batch: a chunk of it would have a private copy of all batches."""
+    x, g = at.tensor3("x", shape=(8, "n", 8)), at.tensor3("g", shape=(8, "n", 8))
+    f = aot.function([x, g], at.einsum("bni,bnj->bij", x, g), name="f")
+    library = aot.compile(f, tmp_path, opt_level=1, check=True).load()
+    for n in (0, 1, 4000):
+        a, b = (np.random.default_rng(k).normal(size=(8, n, 8)) for k in (1, 2))
+        one, two = (library.f(a, b, num_threads=count) for count in (1, 2))
+        assert one.tobytes() == two.tobytes()
+        np.testing.assert_allclose(one, np.einsum("bni,bnj->bij", a, b), rtol=1e-10, atol=1e-10)

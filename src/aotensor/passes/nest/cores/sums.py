@@ -17,7 +17,7 @@ from aotensor.ir.nest.loops import ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.ir.nest.tree import axis_of, gathers, is_register, statements
+from aotensor.ir.nest.tree import axis_of, gathers, is_register, loops_around, statements
 from aotensor.ir.upstream import walk
 from aotensor.passes.nest.unroll_and_jam import is_reassociable
 
@@ -68,6 +68,8 @@ def sums_of(loop: ForOp) -> list[Sum] | str:
             combine = _combination(statement, number)
             if combine is None or not isinstance(x.owner, ValueOp) or x.owner.lanes is not None:
                 return f"iterations write to the same elements of a {_kind(x)}"
+            if any(_is_injective(subscripts, outer) for outer in loops_around(loop)):
+                return f"each iteration of an outer loop updates a part of a {_kind(x)}"
             if x in found and type(found[x].combine) is not type(combine):
                 return f"a {_kind(x)} is updated in several ways"
             found[x] = Sum(x.owner, combine, statement.scatter is not None)
