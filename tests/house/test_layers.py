@@ -16,7 +16,7 @@ from sources import ROOT, Import, Source, sources, target_of
 LAYERS: Final = (
     "base", "core", "kernels", "graph", "ops", "sparse", "gradient", "solutions", "densities", "sampling", "ir",
     "passes", "codegen", "driver", "pictures", "verification", "api", "splitting", "tensor", "assembly", "top",
-    "importers", "cli",
+    "extension", "importers", "cli",
 )  # fmt: skip
 
 # Imports inside functions: (importer, what it loads) → why it waits.
@@ -191,6 +191,23 @@ def test_imports_go_to_the_left() -> None:
             and not (item.is_for_types and source.module == "aotensor.graph.operations")  # modules of later layers
             and LAYERS.index(layer_of(target_of(item))) > own
         ]
+    assert wrong == []
+
+
+def test_importers_use_public_names() -> None:
+    """They could be distributions of their own: what they need besides is in `aotensor.extension`."""
+    public = ("aotensor.errors", "aotensor.extension", "aotensor.gradient", "aotensor.importers", "aotensor.sparse")
+    importers = [x for x in sources().values() if is_inside(x.module, "aotensor.importers")]
+    wrong = [
+        place(source, item)
+        for source in importers
+        for item in source.imports()
+        if item.module.startswith("aotensor.")
+        and item.module not in public
+        and not is_inside(item.module, "aotensor.importers")
+        and not is_inside(item.module, "aotensor.tensor")
+    ]
+    assert len(importers) > 50
     assert wrong == []
 
 

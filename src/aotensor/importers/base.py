@@ -13,7 +13,7 @@ from inspect import getdoc
 from typing import Any, ClassVar, Final, TypeVar
 
 from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, UnsupportedError
-from aotensor.graph.site import Site, variables_at
+from aotensor.extension import Site, variables_at
 from aotensor.importers.errors import HINT, NoCounterpart, Untranslated
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])

@@ -10,11 +10,8 @@ import numpy as np
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.core import dtypes
-from aotensor.core.builders import Tensor, TensorBuilder
-from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
-from aotensor.graph.op import Apply
+from aotensor.extension import Apply, Array, Tensor, TensorBuilder, TensorType, dtypes
 
 
 @dataclass(frozen=True)

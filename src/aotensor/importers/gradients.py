@@ -8,8 +8,8 @@ from typing import Any
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.extension import dtypes
 
 
 def with_gradients(

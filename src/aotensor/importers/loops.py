@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from aotensor.ops.complex.loops import RealLoop
-from aotensor.ops.scan.frontend import Loop
+from aotensor.extension import Loop, RealLoop
 from aotensor.tensor import Variable
 
 MANY: Final = 1 << 48

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from aotensor.core.c_names import is_of_c_library
-from aotensor.driver.naming import c_name
+from aotensor.extension import c_name, is_of_c_library
 from aotensor_runtime.typed.parameters import is_reserved
 
 

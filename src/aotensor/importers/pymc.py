@@ -25,9 +25,8 @@ from pytensor.tensor.rewriting.shape import ShapeFeature
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.densities.density import Density, Part, concatenate_vectors, pieces, raveled
-from aotensor.driver.artifact import Artifact
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.extension import Artifact, Density, Part, concatenate_vectors, pieces, raveled
 from aotensor.importers.errors import NoCounterpart
 from aotensor.importers.pytensor.mode import EXCLUDED
 from aotensor.importers.pytensor.rewrites import shielded

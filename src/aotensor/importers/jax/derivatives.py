@@ -18,14 +18,10 @@ from jax.interpreters import ad
 
 import aotensor.tensor as at
 from aotensor.errors import MissingRuleError
-from aotensor.gradient.composite import OpFromGraph
-from aotensor.graph.op import disconnected, is_disconnected
-from aotensor.graph.variable import Constant
-from aotensor.graph.walk import leaves
+from aotensor.extension import Constant, OpFromGraph, disconnected, is_disconnected, is_zeros, leaves
 from aotensor.importers.jax.sites import is_jax, site_of
 from aotensor.importers.lax.rules import RULES
 from aotensor.importers.lax.table import Equation, Program, body_of, is_literal, programs_in
-from aotensor.ops.create import is_zeros
 
 _USERS: Final = frozenset({"call_hi_primitive", "custom_jvp_call", "custom_vjp_call"})
 """Primitives that carry rules, the user's or those of `jax.nn` and its kin."""

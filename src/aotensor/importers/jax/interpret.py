@@ -9,8 +9,7 @@ import jax
 import numpy as np
 
 import aotensor.tensor as at
-from aotensor.core import dtypes
-from aotensor.graph.site import Site
+from aotensor.extension import Site, dtypes
 from aotensor.importers.errors import Untranslated
 from aotensor.importers.jax.derivatives import keeps_rule, with_rule
 from aotensor.importers.jax.dims import extent_of

@@ -11,7 +11,7 @@ import jax
 import jaxlib
 
 import aotensor
-from aotensor.graph.site import Site
+from aotensor.extension import Site
 
 _NOT_THE_USERS: Final = tuple(
     os.path.dirname(os.path.abspath(module.__file__ or "")) + os.sep for module in (jax, jaxlib, aotensor)

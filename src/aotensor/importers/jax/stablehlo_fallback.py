@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 import aotensor.tensor as at
-from aotensor.graph.site import Site
+from aotensor.extension import Site
 from aotensor.importers.jax.keys import is_key, words
 from aotensor.importers.jax.sites import site_of
 from aotensor.importers.stablehlo.importer import Importer

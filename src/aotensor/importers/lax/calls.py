@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import aotensor.tensor as at
-from aotensor.core import dtypes
+from aotensor.extension import dtypes
 from aotensor.gradient import zero_grad
 from aotensor.importers.lax.table import Context, Equation, rule
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.core import dtypes
+from aotensor.extension import dtypes
 from aotensor.importers.lax.table import Context, Equation, enter_functions, is_literal, rule
 
 

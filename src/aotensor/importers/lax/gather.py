@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import aotensor.tensor as at
-from aotensor.core import dtypes
+from aotensor.extension import dtypes
 from aotensor.importers.lax.table import Context, Equation, Extent, rule
 from aotensor.importers.lax.windows import known_value, window
 

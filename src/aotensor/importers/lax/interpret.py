@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import aotensor.tensor as at
-from aotensor.core import dtypes
 from aotensor.errors import UnsupportedError
+from aotensor.extension import dtypes
 from aotensor.importers.base import Importer, several
 from aotensor.importers.lax.rules import RULES
 from aotensor.importers.lax.table import Equation, Extent, Program, body_of, is_literal

@@ -9,7 +9,7 @@ import numpy as np
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.core import dtypes
+from aotensor.extension import dtypes
 from aotensor.gradient import undefined_grad
 from aotensor.importers.lax.table import Context, Equation, Extent, body_of, is_literal, rule
 from aotensor.importers.lax.windows import known_value

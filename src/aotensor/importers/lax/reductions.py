@@ -9,9 +9,8 @@ import numpy as np
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.core import dtypes
+from aotensor.extension import dtypes, max_or_limit, min_or_limit
 from aotensor.importers.lax.table import Context, Convert, Equation, enter
-from aotensor.ops.reduce.extremum import max_or_limit, min_or_limit
 
 
 def _axes(equation: Equation) -> tuple[int, ...]:

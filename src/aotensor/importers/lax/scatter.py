@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import aotensor.tensor as at
-from aotensor.core import dtypes
+from aotensor.extension import dtypes
 from aotensor.importers.lax.gather import Windows, mode_of
 from aotensor.importers.lax.table import Context, Equation, Extent, enter, rule
 from aotensor.importers.lax.updates import updated

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import aotensor.tensor as at
-from aotensor.core import dtypes
+from aotensor.extension import dtypes
 from aotensor.importers.lax.bits import in_order
 from aotensor.importers.lax.shapes import extent
 from aotensor.importers.lax.table import Context, Equation, rule

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import aotensor as aot
-from aotensor.core.dtypes import FLOATS
 from aotensor.errors import GraphTypeError
-from aotensor.graph.variable import SharedVariable
+from aotensor.extension import FLOATS, SharedVariable
 from aotensor.importers.errors import NoMatch
 from aotensor.importers.onnx.tensors import array_of, dtype_of
 

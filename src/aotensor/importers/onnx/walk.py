@@ -14,7 +14,7 @@ import onnx
 
 import aotensor.tensor as at
 from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, UnsupportedError
-from aotensor.graph.site import Site
+from aotensor.extension import Site
 from aotensor.importers.base import LOST, Importer, Unsuited, retitled, several
 from aotensor.importers.errors import Untranslated
 from aotensor.importers.onnx.contrib_ops import contributed

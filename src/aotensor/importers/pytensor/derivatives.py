@@ -14,15 +14,18 @@ from pytensor.gradient import DisconnectedType
 from pytensor.graph.op import io_connection_pattern
 
 import aotensor.tensor as at
-from aotensor.gradient.composite import OpFromGraph
-from aotensor.gradient.forward import push_by_pullback
-from aotensor.gradient.terms import Pattern
-from aotensor.graph.op import disconnected, is_disconnected
-from aotensor.graph.placeholder import NullType
-from aotensor.graph.site import variables_at
+from aotensor.extension import (
+    NullType,
+    OpFromGraph,
+    Pattern,
+    disconnected,
+    filled,
+    is_disconnected,
+    push_by_pullback,
+    variables_at,
+)
 from aotensor.importers.pytensor.places import site_of, toposort, unsupported
 from aotensor.importers.pytensor.values import is_constant
-from aotensor.ops.linear import filled
 
 _VALUES_ONLY: Final = ("OpFromGraph", "TypeCastingOp")
 """Classes with a rule that holds for the values of their children, which may have derivatives of their own."""

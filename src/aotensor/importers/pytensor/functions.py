@@ -7,8 +7,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import aotensor as aot
-from aotensor.driver.naming import c_name
 from aotensor.errors import GraphTypeError
+from aotensor.extension import c_name
 from aotensor.importers.pytensor.rewrites import rewritten
 from aotensor.importers.pytensor.table import Walk
 from aotensor.importers.pytensor.values import is_constant, shared_of, symbol

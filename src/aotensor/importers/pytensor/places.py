@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
-from aotensor.graph.site import Site
+from aotensor.extension import Site
 from aotensor.importers.errors import NoCounterpart, Untranslated
 
 MAKERS: Final = ("pytensor", "pymc")

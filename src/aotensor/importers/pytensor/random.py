@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 
 import aotensor.tensor as at
+from aotensor.extension import distinct
 from aotensor.importers.base import Unsuited
 from aotensor.importers.check import checked
 from aotensor.importers.pytensor.rules import Walk, rule
 from aotensor.importers.pytensor.values import number_of
-from aotensor.ops.random.arrangements import distinct
 
 Drawn = tuple[Any, Any]
 _PLAIN: Final[Mapping[str, Callable[..., Drawn]]] = {

@@ -16,12 +16,9 @@ from pytensor.graph.basic import Apply
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import Op
 
-from aotensor.core import dtypes
 from aotensor.errors import UnsupportedError
-from aotensor.graph.variable import Variable, Variables
+from aotensor.extension import Variable, Variables, ViewOp, as_sparse_or_tensor, dtypes
 from aotensor.importers.pytensor.derivatives import changes_derivatives
-from aotensor.ops.gradient_control import ViewOp
-from aotensor.sparse.op import as_sparse_or_tensor
 
 
 class _Shield(Op):  # type: ignore[misc]

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import aotensor.tensor as at
 from aotensor.errors import AotensorError, UnsupportedError
-from aotensor.graph.site import Site
+from aotensor.extension import Site
 from aotensor.importers.base import LOST, Importer, Unsuited, entering, several
 from aotensor.importers.errors import NoCounterpart, Untranslated
 from aotensor.importers.lax.windows import known_value

@@ -8,8 +8,8 @@ import numpy as np
 
 import aotensor.sparse as sp
 import aotensor.tensor as at
-from aotensor.core.types import Array
 from aotensor.errors import UnsupportedError
+from aotensor.extension import Array
 
 _MARK: Final = 0x616F74656E736F72  # "aotensor": tells generators that carry one of our states from others
 _WORD: Final = (1 << 64) - 1

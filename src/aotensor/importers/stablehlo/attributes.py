@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from aotensor.core import dtypes
-from aotensor.core.dtypes import DTYPES
 from aotensor.errors import UnsupportedError
+from aotensor.extension import dtypes
 from aotensor.importers.stablehlo.text import DamagedText, Text, unquoted
 
 _TENSOR: Final = re.compile(r"tensor\s*<\s*((?:(?:\d+|\?)\s*x\s*)*)(complex\s*<\s*(\w+)\s*>|[!\w.]+)\s*(>|,)")
@@ -20,10 +19,12 @@ _ATOM: Final = re.compile(r"[^\s\[\],()]+")
 _ARRAY: Final = re.compile(r"array\s*<\s*(\w+)\s*(?::([^<>]*))?>")
 _DTYPES: Final = {
     "index": "int64",
-    **{f"s{record.ir}": name for name, record in DTYPES.items() if record.kind == "i"},
-    **{"u" * (record.kind == "u") + record.ir: name for name, record in DTYPES.items() if record.ir},
+    **{f"s{record.ir}": name for name, record in dtypes.DTYPES.items() if record.kind == "i"},
+    **{"u" * (record.kind == "u") + record.ir: name for name, record in dtypes.DTYPES.items() if record.ir},
 }
-_COMPLEX: Final = {DTYPES[record.part].ir: name for name, record in DTYPES.items() if record.part is not None}
+_COMPLEX: Final = {
+    dtypes.DTYPES[record.part].ir: name for name, record in dtypes.DTYPES.items() if record.part is not None
+}
 _LARGEST_SPLAT: Final = 1 << 12
 """Elements of one value that are stored; more of them are computed."""
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
-from aotensor.graph.site import Site, variables_at
+from aotensor.extension import Site, variables_at
 from aotensor.importers.gradients import with_gradients
 from aotensor.importers.names import function_name
 from aotensor.importers.stablehlo.attributes import dtype_of

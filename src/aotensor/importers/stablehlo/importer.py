@@ -10,9 +10,8 @@ from typing import Any, Final
 import numpy as np
 
 import aotensor.tensor as at
-from aotensor.core import dtypes
 from aotensor.errors import AotensorError, GraphTypeError
-from aotensor.graph.site import Site
+from aotensor.extension import Site, dtypes
 from aotensor.importers.base import Unsuited, retitled
 from aotensor.importers.check import checked, printable
 from aotensor.importers.errors import NoCounterpart, Untranslated

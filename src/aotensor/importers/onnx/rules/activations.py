@@ -7,12 +7,12 @@ from math import pi, sqrt
 from typing import Any
 
 import aotensor.tensor as at
+from aotensor.extension import softsign as softsigned
 from aotensor.importers.base import Unsuited
 from aotensor.importers.onnx.model import SETTLED
 from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.elementwise import scalar, widened
 from aotensor.importers.onnx.rules.table import rule
-from aotensor.ops.elementwise.elementary import softsign as softsigned
 
 
 @rule("Relu")

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import aotensor.tensor as at
-from aotensor.core import dtypes
 from aotensor.errors import GraphValueError
+from aotensor.extension import dtypes
 from aotensor.importers.lax.pooling import pool_windows, window_slices
 from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.elementwise import scalar, widened

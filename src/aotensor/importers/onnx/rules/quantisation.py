@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import aotensor.tensor as at
+from aotensor.extension import max_or_limit, min_or_limit
 from aotensor.importers.base import Unsuited
 from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.elementwise import scalar
 from aotensor.importers.onnx.rules.table import rule
 from aotensor.importers.onnx.rules.windows import convolution
-from aotensor.ops.reduce.extremum import max_or_limit, min_or_limit
 
 
 @rule("MatMulInteger")

@@ -9,12 +9,12 @@ from typing import Any, Final
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.errors import GraphValueError
+from aotensor.extension import softsign
 from aotensor.importers.base import Unsuited
 from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.elementwise import scalar
 from aotensor.importers.onnx.rules.quantisation import dynamic_quantize, less
 from aotensor.importers.onnx.rules.table import MICROSOFT, rule
-from aotensor.ops.elementwise.elementary import softsign
 
 _PLAIN: Final[dict[str, Callable[[Any], Any]]] = {
     "sigmoid": at.sigmoid,

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import aotensor.tensor as at
+from aotensor.extension import Length, finished, max_or_limit, min_or_limit
 from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.elementwise import is_float, scalar, widened
 from aotensor.importers.onnx.rules.table import RULES, Rule, rule
-from aotensor.ops.reduce.extremum import max_or_limit, min_or_limit
-from aotensor.ops.reduce.lengths import Length
-from aotensor.ops.reduce.sums import finished
 
 
 def _reduction(compute: Callable[[Any, tuple[int, ...] | None, bool], Any], single: Callable[[Any], Any]) -> Rule:
