@@ -5,7 +5,11 @@ y holds the right-hand side in the order of pivots and becomes the solution; of 
 
 from __future__ import annotations
 
+from typing import Final
+
 from aotensor.kernels.language import Index, Indices, Reals
+
+NAN: Final = float("nan")
 
 
 def gather(n: Index, width: Index, place: Indices, b: Reals, y: Reals) -> None:
@@ -224,8 +228,14 @@ def solve_factored(
     n: Index, many: Index, transposed: Index, order: Indices, position: Indices, table: Indices, info: Indices,
     rows: Indices, lower: Reals, segments: Indices, upper: Reals, b: Reals, y: Reals, sums: Reals, x: Reals,
 ) -> None:  # fmt: skip
-    """Solve A·x = b, or Aᵀ·x = b, with L·U factors.   b, x: n rows of `many`; y: as long; sums: n"""
-    if transposed == 0:
+    """Solve A·x = b, or Aᵀ·x = b, with L·U factors; x is nan without factors.
+
+    b, x: n rows of `many`; y: as long; sums: n
+    """
+    if info[0] != 0:
+        for k in range(n * many):
+            x[k] = NAN
+    elif transposed == 0:
         scatter(n, many, position, b, y)
         if many == 1:
             solve_lower(n, table, rows, lower, info, y, sums)
@@ -249,24 +259,31 @@ def solve_symmetric(
     n: Index, many: Index, order: Indices, table: Indices, info: Indices, rows: Indices, lower: Reals, b: Reals,
     y: Reals, sums: Reals, x: Reals,
 ) -> None:  # fmt: skip
-    """A·x = b with the factors L·D·Lᵀ of `sparse.direct.cholesky`.   b, x: n rows of `many`; y: as long; sums: n"""
+    """Solve A·x = b with the factors L·D·Lᵀ of `sparse.direct.cholesky`; x is nan without factors.
+
+    b, x: n rows of `many`; y: as long; sums: n
+    """
     m = n + 1
-    gather(n, many, order, b, y)
-    if many == 1:
-        solve_lower(n, table, rows, lower, info, y, sums)
+    if info[0] != 0:
+        for k in range(n * many):
+            x[k] = NAN
     else:
-        solve_lower_several(n, many, table, rows, lower, info, y)
-    for t in range(info[1]):
-        start = table[t]
-        for c in range(table[t + 1] - start):
-            pivot = lower[table[3 * m + t] + c * (table[2 * m + t] + 1)]
-            for e in range(many):
-                y[(start + c) * many + e] = y[(start + c) * many + e] / pivot
-    if many == 1:
-        solve_lower_transposed(n, table, rows, lower, info, y, sums)
-    else:
-        solve_lower_transposed_several(n, many, table, rows, lower, info, y)
-    scatter(n, many, order, y, x)
+        gather(n, many, order, b, y)
+        if many == 1:
+            solve_lower(n, table, rows, lower, info, y, sums)
+        else:
+            solve_lower_several(n, many, table, rows, lower, info, y)
+        for t in range(info[1]):
+            start = table[t]
+            for c in range(table[t + 1] - start):
+                pivot = lower[table[3 * m + t] + c * (table[2 * m + t] + 1)]
+                for e in range(many):
+                    y[(start + c) * many + e] = y[(start + c) * many + e] / pivot
+        if many == 1:
+            solve_lower_transposed(n, table, rows, lower, info, y, sums)
+        else:
+            solve_lower_transposed_several(n, many, table, rows, lower, info, y)
+        scatter(n, many, order, y, x)
 
 
 def solve_half(

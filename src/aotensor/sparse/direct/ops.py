@@ -95,14 +95,16 @@ class LuFactors(FactorsOp):
 
     (position (n,), table (6·n + 6,), info (6,), all int64; rows, segments in the dtype of indices; lower, upper as
     data). slice: what the user calls a column of it, "column", or "row" of what is its transpose. The factors are
-    steps to a solution, which has the derivatives (`DirectSolve`); they have none.
+    steps to a solution, which has the derivatives (`DirectSolve`); they have none. on_error: for a singular matrix,
+    "raise", or "nan": then info[0] is not 0, the factors end at that column, and solutions with them are nan.
 
-    Raises: GraphLinAlgError at run time for a matrix that is singular.
+    Raises: GraphLinAlgError at run time for a matrix that is singular, unless on_error is "nan".
     """
 
     name: ClassVar[str] = "lu_factors"
     notation: ClassVar[str] = "lu_factor({0})"
     slice: str = "column"
+    on_error: str = "raise"
 
     @property
     def message(self) -> str:
@@ -120,7 +122,7 @@ class LuFactors(FactorsOp):
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         found = factors_of(*inputs)
         info = found[2]
-        if info[0]:
+        if info[0] and self.on_error == "raise":
             raise GraphLinAlgError(self.message.format(found=info[0] - 1))
         return found
 
@@ -136,8 +138,9 @@ class LuFactors(FactorsOp):
         known: list[tuple[str, tuple[Extent | None]]] = [("int64", (x,)) for x in (n, table, LENGTH_OF_INFO)]
         own: list[tuple[str, tuple[Extent | None]]] = [(x.dtype, (None,)) for x in (indices, data, indices, data)]
         found = b.direct("lu", [data, indices, indptr, order, is_full], [*known, *own])
-        place = v.cast(v.load(found[2], 0), dtypes.INDEX)
-        b.check(v.compare("eq", place, v.index(0)), self.message, v.isub(place, 1), kind="linalg")
+        if self.on_error == "raise":
+            place = v.cast(v.load(found[2], 0), dtypes.INDEX)
+            b.check(v.compare("eq", place, v.index(0)), self.message, v.isub(place, 1), kind="linalg")
         return found
 
 
@@ -204,15 +207,16 @@ class CholeskyFactors(FactorsOp):
     """(data, indices, indptr, order) → factors of a symmetric matrix, as `sparse.direct.cholesky` says.
 
     (table (4·n + 4,), info (4,), both int64; rows in the dtype of indices; lower as data). They have no derivatives, as
-    those of LuFactors.
+    those of LuFactors. on_error: for a matrix that is not positive definite, "raise" or "nan", as in LuFactors.
 
-    Raises: GraphLinAlgError at run time for a matrix that is not positive definite, or stores an entry without the one
-    across the diagonal.
+    Raises: GraphLinAlgError at run time for a matrix that is not positive definite, unless on_error is "nan", and for
+    one that stores an entry without the one across the diagonal.
     """
 
     name: ClassVar[str] = "cholesky_factors"
     notation: ClassVar[str] = "cholesky({0})"
     slice: str = "column"
+    on_error: str = "raise"
 
     @property
     def message(self) -> str:
@@ -235,7 +239,7 @@ class CholeskyFactors(FactorsOp):
         place = found[1][0]
         if place < 0:
             raise GraphLinAlgError(self.unpaired.format(found=-1 - place))
-        if place:
+        if place and self.on_error == "raise":
             raise GraphLinAlgError(self.message.format(found=place - 1))
         return found
 
@@ -252,7 +256,8 @@ class CholeskyFactors(FactorsOp):
         found = b.direct("cholesky", [data, indices, indptr, order], [*known, *own])
         place = v.cast(v.load(found[1], 0), dtypes.INDEX)
         b.check(v.compare("ge", place, v.index(0)), self.unpaired, v.isub(v.neg(place), 1), kind="linalg")
-        b.check(v.compare("le", place, v.index(0)), self.message, v.isub(place, 1), kind="linalg")
+        if self.on_error == "raise":
+            b.check(v.compare("le", place, v.index(0)), self.message, v.isub(place, 1), kind="linalg")
         return found
 
 

@@ -45,10 +45,12 @@ class SymmetricFactors:
     pivots: Array
 
 
-def symmetric_solver(slice: str, data: Array, indices: Array, indptr: Array) -> SymmetricFactors:
+def symmetric_solver(
+    slice: str, data: Array, indices: Array, indptr: Array, on_error: str = "raise"
+) -> SymmetricFactors:
     """Factors by SuperLU in float64 with diagonal pivots; by our kernels if SuperLU finds the matrix singular.
 
-    slice: what the user calls a column.
+    slice: what the user calls a column. on_error: as in CholeskyFactors.
 
     Raises: GraphLinAlgError for a matrix that is not symmetric or not positive definite, as CholeskyFactors does.
     """
@@ -64,7 +66,7 @@ def symmetric_solver(slice: str, data: Array, indices: Array, indptr: Array) -> 
     if factors is not None and _is_positive(factors) and not (pattern != pattern.T).nnz:
         return SymmetricFactors(factors.solve, factors.U.diagonal()[factors.perm_c])
     order, _ = elimination_order(indices, indptr)
-    found = CholeskyFactors(slice).reference(data.astype(np.float64), indices, indptr, order)
+    found = CholeskyFactors(slice, on_error).reference(data.astype(np.float64), indices, indptr, order)
     return SymmetricFactors(
         lambda b: CholeskySolve().reference(b, order, *found), CholeskyPivots().reference(order, *found)
     )
@@ -80,11 +82,11 @@ def order_of(indices: Variable, indptr: Variable) -> Sequence[Variable]:
 
 
 def symmetric_factors(
-    slice: str, data: Variable, indices: Variable, indptr: Variable
+    slice: str, data: Variable, indices: Variable, indptr: Variable, *, on_error: str = "raise"
 ) -> tuple[Variable, Sequence[Variable]]:
     """(elimination order, the outputs of CholeskyFactors) of a symmetric matrix."""
     order, _ = order_of(indices, indptr)
-    return order, CholeskyFactors(slice)(data, indices, indptr, order)
+    return order, CholeskyFactors(slice, on_error)(data, indices, indptr, order)
 
 
 @dataclass(frozen=True)
@@ -92,10 +94,10 @@ class DirectSolve(Solve):
     """(data, indices, indptr, b) → x with A·x = b, or Aᵀ·x = b; equations with the same A share one factorisation.
 
     is_symmetric: A is symmetric and positive definite, and one of each pair of its entries is read. is_of_parts: A was
-    made of a complex matrix, which messages say.
+    made of a complex matrix, which messages say. on_error: "raise", or "nan" for a solution of nan.
 
-    Raises: GraphTypeError for other ranks or dtypes; GraphLinAlgError at run time for a matrix that is singular, or not
-    positive definite.
+    Raises: GraphTypeError for other ranks or dtypes; unless on_error is "nan", GraphLinAlgError at run time for a
+    matrix that is singular, or not positive definite.
     """
 
     name: ClassVar[str] = "sparse_direct_solve"
@@ -104,6 +106,7 @@ class DirectSolve(Solve):
     is_symmetric: bool = False
     is_transposed: bool = False
     is_of_parts: bool = False
+    on_error: str = "raise"
 
     def infer_type(self, data: TensorType, indices: TensorType, indptr: TensorType, b: TensorType) -> TensorType:
         self.check_types(data, b)
@@ -114,22 +117,23 @@ class DirectSolve(Solve):
         if n == 0 or b.size == 0:
             return np.zeros_like(b)
         if self.is_symmetric:
-            return symmetric_solver(self._slice, data, indices, indptr).solve(b.astype(np.float64)).astype(b.dtype)
+            factors = symmetric_solver(self._slice, data, indices, indptr, self.on_error)
+            return factors.solve(b.astype(np.float64)).astype(b.dtype)
         matrix = scipy_sparse().csc_array((data, indices, indptr), (n, n), copy=True)  # which SciPy sorts
         try:
             return scipy_sparse().linalg.splu(matrix).solve(b, "T" if self._is_of_transpose else "N")  # type: ignore[no-any-return]
         except RuntimeError:
             order, is_full = elimination_order(indices, indptr)  # says where the pivot is
-        found = LuFactors(self._slice).reference(data, indices, indptr, order, is_full)
+        found = LuFactors(self._slice, self.on_error).reference(data, indices, indptr, order, is_full)
         return LuSolve(self._is_of_transpose).reference(b, order, *found)
 
     def expand(self, inputs: Sequence[Variable]) -> list[Variable]:
         data, indices, indptr, b = inputs
         if self.is_symmetric:
-            order, found = symmetric_factors(self._slice, data, indices, indptr)
+            order, found = symmetric_factors(self._slice, data, indices, indptr, on_error=self.on_error)
             return [CholeskySolve()(b, order, *found)]
         order, is_full = order_of(indices, indptr)
-        factors = LuFactors(self._slice)(data, indices, indptr, order, is_full)
+        factors = LuFactors(self._slice, self.on_error)(data, indices, indptr, order, is_full)
         return [LuSolve(self._is_of_transpose)(b, order, *factors)]
 
     @property

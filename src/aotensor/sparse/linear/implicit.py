@@ -26,6 +26,7 @@ from aotensor.ops.linalg.matrices import both_floating
 from aotensor.ops.linear import SolveOp
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_of
+from aotensor.ops.scan.frontend import Loop
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extent_checks import fitting
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product
@@ -43,11 +44,12 @@ from aotensor.sparse.reformat import as_compressed
 class Solve(SolveOp):
     """(data, indices, indptr, b, …) → x with A·x = b, and the derivatives of the exact solution.   b: (n,) or (n, k)
 
-    shares_steps: all equations of a call end their steps at the same time.
+    shares_steps: all equations of a call end their steps at the same time. on_error: "raise", or "nan" for an x of nan.
     """
 
     shares_steps: ClassVar[bool] = False
     side: ClassVar[int] = 3
+    on_error: str = "raise"
 
     @abstractmethod
     def matrix(self, inputs: Sequence[Variable]) -> Compressed:
@@ -74,14 +76,18 @@ class Solve(SolveOp):
         return self.read(inputs, entries if x.ndim == 1 else sum_of(entries, axis=1))
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        """The solutions for a batch: right-hand sides of one matrix become columns, several matrices diagonal
-        blocks.
+        """The solutions for a batch: right-hand sides of one matrix become columns, several matrices diagonal blocks.
+
+        If a failure gives nan, several matrices are solved one by one instead, so that it does not affect the others.
         """
         check_nondifferentiable(self, [False, *is_batched[1:3]])
         data, indices, indptr, *sides = inputs
         example = inputs[list(is_batched).index(True)]
         sides = [x if on else repeated(x, example) for x, on in zip(sides, is_batched[3:], strict=True)]
         if is_batched[0]:
+            if self.on_error == "nan":
+                each = Loop(lambda a, *row: self(a, indices, indptr, *row), [data, *sides], None, None)
+                return [each.run(-1, self.name)[0][0]]
             return [self._blocks(data, indices, indptr, *sides)]
         return [solved_as_columns(lambda *columns: self(data, indices, indptr, *columns), *sides)]
 

@@ -35,7 +35,7 @@ class Equations:
     """A·x = b for a square A, from x0.   b, x0: (n,) or (n, k), all of one floating dtype
 
     tol: of |b − A·x| relative to |b|, not below 100 roundings of the dtype. is_scaled: is the diagonal of A the
-    preconditioner?
+    preconditioner? on_error: if x does not converge, "raise", or "nan" for that column.
     """
 
     parts: Compressed
@@ -44,6 +44,7 @@ class Equations:
     tol: float
     maxiter: int | None
     is_scaled: bool
+    on_error: str
 
     @property
     def tolerance(self) -> float:
@@ -76,7 +77,7 @@ class Equations:
         return gt(inner(r, r), self.tolerance**2 * inner(self.b, self.b))
 
     def checked(self, x: Variable, name: str, hint: str) -> Variable:
-        """x, after a check of its true residual.
+        """x, after a check of its true residual; nan or an error where that is too large.
 
         Rounding errors of |A|·|x| are not counted as residual, as long as they leave half of the digits that were asked
         for.
@@ -86,7 +87,10 @@ class Equations:
         rounding = float(ROUNDINGS * np.finfo(self.b.dtype).eps) * norm(times(replace(p, data=abs(p.data)), abs(x)))
         length = norm(self.b)
         allowed = 10 * self.tolerance * length + minimum(rounding, self.tolerance**0.5 * length)
-        return Converged(f"{name} did not converge: {hint}")(x, all_of(le(norm(residual), allowed)))  # type: ignore[no-any-return]
+        is_done = le(norm(residual), allowed)
+        if self.on_error == "nan":
+            return switch(is_done, x, constant(np.nan, dtype=x.dtype))
+        return Converged(f"{name} did not converge: {hint}")(x, all_of(is_done))  # type: ignore[no-any-return]
 
     def _number(self, value: int) -> Variable:
         return constant(value, dtype=self.b.dtype)

@@ -14,6 +14,7 @@ from aotensor.graph.walk import evaluate_all
 from aotensor.ops.complex.blocks import is_complex
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.linalg.matrices import ON_ERROR
 from aotensor.ops.shape.extent_checks import fitting
 from aotensor.ops.shape.extents import extent_of
 from aotensor.sparse.csm import parts_of
@@ -33,8 +34,8 @@ TOLERANCE: Final = 1e-10
 class SparseSolve(Solve):
     """(data, indices, indptr, b, x0) → x by iterations from x0, which has no derivatives.
 
-    b, x0: (n,) or (n, k), of the floating dtype of data. tol, maxiter, preconditioner: as in `solve`, also for the
-    equations of the derivatives.
+    b, x0: (n,) or (n, k), of the floating dtype of data. tol, maxiter, preconditioner, on_error: as in `solve`, also
+    for the equations of the derivatives.
 
     Raises: GraphTypeError for other ranks or dtypes.
     """
@@ -47,6 +48,7 @@ class SparseSolve(Solve):
     tol: float
     maxiter: int | None
     preconditioner: str | None
+    on_error: str = "raise"
 
     def infer_type(
         self, data: TensorType, indices: TensorType, indptr: TensorType, b: TensorType, x0: TensorType
@@ -61,7 +63,8 @@ class SparseSolve(Solve):
 
     def expand(self, inputs: Sequence[Variable]) -> list[Variable]:
         *_, b, x0 = inputs
-        equations = Equations(self.matrix(inputs), b, x0, self.tol, self.maxiter, self.preconditioner is not None)
+        is_scaled = self.preconditioner is not None
+        equations = Equations(self.matrix(inputs), b, x0, self.tol, self.maxiter, is_scaled, self.on_error)
         return [METHODS[self.method](equations)]
 
     def matrix(self, inputs: Sequence[Variable]) -> Compressed:
@@ -81,6 +84,7 @@ def solve(
     maxiter: int | None = None,
     x0: Any = None,
     preconditioner: str | None = "jacobi",
+    on_error: str = "raise",
 ) -> Variable:
     """x with A·x = b.   A: sparse (n, n), b: (n,) or (n, k) → as b, in their common floating dtype
 
@@ -90,7 +94,8 @@ def solve(
     means Hermitian for a complex A; of its diagonal factors read the real parts. Of iterations, tol: of |b − A·x|
     relative to |b|, for every column; not below 100 roundings of the dtype.
     maxiter: how many steps there may be, 10·n by default. x0: where to begin, zeros by default.
-    preconditioner: "jacobi", the diagonal of A, or None.
+    preconditioner: "jacobi", the diagonal of A, or None. on_error: where there is no solution, "raise" (LinAlgError, at
+    run time) or "nan", for all of x from factors, for a column from iterations, and in a batch for that matrix.
 
     Equations of complex numbers are solved as real ones of twice the size, in the order of the elements.
 
@@ -98,12 +103,14 @@ def solve(
     steps: with respect to A at its stored entries, with respect to x0 none.
 
     Raises: LinAlgError at run time for a matrix that is singular, or not positive definite, with the place of the
-    pivot, or where the iteration has not come to a solution: b − A·x is looked at in the end. GraphTypeError for a
-    dense A or another rank of b; GraphValueError if A is not square, extents differ (at run time where they are not
-    known), or an option is unknown or not for the method.
+    pivot, or where the iteration has not come to a solution: b − A·x is looked at in the end; with on_error="nan" only
+    for a "cholesky" of a matrix that stores an entry without the one across the diagonal. GraphTypeError for a dense
+    A or another rank of b; GraphValueError if A is not square, extents differ (at run time where they are not known),
+    or an option is unknown or not for the method.
     """
     check_choice("solve: method", method, (*DIRECT, *METHODS))
     check_choice("solve: preconditioner", preconditioner, PRECONDITIONERS)
+    check_choice("solve: on_error", on_error, ON_ERROR)
     if isinstance(maxiter, bool) or not (maxiter is None or (isinstance(maxiter, int) and maxiter > 0)):
         raise GraphValueError(f"solve: maxiter must be None or a positive number of steps, not {maxiter!r}")
     p, data, right = equations("solve", A, b)
@@ -114,10 +121,10 @@ def solve(
             raise GraphValueError(
                 f"solve: method {method!r} factorises, and uses neither x0 nor tol, maxiter or preconditioner"
             )
-        op: Solve = DirectSolve(p.format, method == "cholesky", is_of_parts=is_complex(data))
+        op: Solve = DirectSolve(p.format, method == "cholesky", is_of_parts=is_complex(data), on_error=on_error)
         return _solved(op, replace(p, data=data), right)
     start = zeros_like(right) if x0 is None else _start(x0, right)
-    op = SparseSolve(p.format, method, float(tol), maxiter, preconditioner)
+    op = SparseSolve(p.format, method, float(tol), maxiter, preconditioner, on_error)
     return _solved(op, replace(p, data=data), right, start)
 
 
@@ -147,12 +154,13 @@ def cg(
     tol: float = TOLERANCE,
     maxiter: int | None = None,
     preconditioner: str | None = "jacobi",
+    on_error: str = "raise",
 ) -> Variable:
     """x with A·x = b by conjugate gradients, for a symmetric positive definite sparse A.   See `solve`."""
-    return solve(A, b, "cg", tol, maxiter, x0, preconditioner)
+    return solve(A, b, "cg", tol, maxiter, x0, preconditioner, on_error)
 
 
 @coerced
-def spsolve(A: Any, b: Any) -> Variable:
+def spsolve(A: Any, b: Any, *, on_error: str = "raise") -> Variable:
     """x with A·x = b by L·U factors of a sparse A, as SciPy's `spsolve`.   See `solve`."""
-    return solve(A, b, "direct")
+    return solve(A, b, "direct", on_error=on_error)
