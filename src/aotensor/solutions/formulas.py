@@ -18,6 +18,8 @@ from aotensor.ops.scan.step import until
 from aotensor.ops.shape.join import join
 from aotensor.ops.shape.reshape import reshape
 from aotensor.solutions.results import Ending
+from aotensor.sparse.csm import parts_of
+from aotensor.sparse.linear.direct import DirectSolve
 
 
 def number(value: float, like: Variable) -> Variable:
@@ -73,14 +75,17 @@ def is_zero(x: Variable) -> Variable:
 
 
 def solve_or_nan(matrix: Variable, b: Variable, is_transposed: bool = False) -> Variable:
-    """x with matrix·x = b, or matrixᵀ·x = b, not finite if singular.   (n, n), (n,) → (n,), or two scalars
+    """x with matrix·x = b, or matrixᵀ·x = b, nan if the matrix is singular or not finite.
 
-    A matrix (n,) holds the diagonal of a diagonal one.
+    (n, n), (n,) → (n,), or two scalars. The matrix may be sparse; one of rank 1 holds the diagonal of a diagonal one.
     """
-    if matrix.ndim < 2:
-        return b / matrix
-    if matrix.tensor_type.shape == (1, 1):
-        return b / reshape(matrix, [1])
+    if matrix.is_sparse:
+        p = parts_of(matrix)
+        op = DirectSolve(p.format, is_transposed=is_transposed, on_error="nan")
+        return switch(is_all_finite(p.data), op(p.data, p.indices, p.indptr, b), number(float("nan"), b))
+    if matrix.ndim < 2 or matrix.tensor_type.shape == (1, 1):
+        diagonal = matrix if matrix.ndim < 2 else reshape(matrix, [1])
+        return switch(isfinite(diagonal), b / diagonal, number(float("nan"), b))
     return solve(matrix, b, transposed=is_transposed, b_ndim=1, on_error="nan")
 
 

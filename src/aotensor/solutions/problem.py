@@ -10,7 +10,6 @@ from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.gradient.jacobians import jacobian
 from aotensor.graph.operations import sparse
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable, as_tensor
@@ -163,8 +162,3 @@ def traced(
     if 0 not in problem.graph(output).influences[0]:
         raise GraphValueError(f"{name}: {what} does not depend on x", lines=[output.describe()])
     return problem, given
-
-
-def slopes(output: Variable, x: Variable) -> Variable:
-    """The Jacobian ∂output[i]/∂x[j]; zeros if the output does not depend on x."""
-    return jacobian(output, x, disconnected_inputs="ignore")  # type: ignore[no-any-return]

@@ -14,9 +14,10 @@ from aotensor.solutions.broyden import broyden
 from aotensor.solutions.driver import Options, finite_number, solution_of, symbol
 from aotensor.solutions.formulas import number, solve_or_nan
 from aotensor.solutions.newton import newton
-from aotensor.solutions.problem import Unknown, arguments, scalar_output, slopes, traced, unknown, vector_like
+from aotensor.solutions.problem import Unknown, arguments, scalar_output, traced, unknown, vector_like
 from aotensor.solutions.results import Solution
 from aotensor.solutions.scalar_roots import brent_root, secant
+from aotensor.solutions.slopes import chosen_slopes
 
 ROOT_METHODS = ("newton", "broyden")
 SCALAR_METHODS = ("newton", "halley", "secant", "brentq")
@@ -31,6 +32,8 @@ def root(
     args: Any = (),
     *,
     method: str = "newton",
+    jacobian: str | None = None,
+    jac_sparsity: Any = None,
     tol: float | None = None,
     maxiter: int = 100,
     raise_on_failure: bool = False,
@@ -39,7 +42,10 @@ def root(
 
     F: a function of symbols that returns as many elements as x has, in the shape of x, or a list of them for a vector.
     It may read other variables. x0: a dense real tensor of any rank. method: "newton", with the exact Jacobian and a
-    line search; "broyden", with a Jacobian at the start and the end, which steps improve. tol: the length of a last
+    line search; "broyden", with a Jacobian at the start and the end, which steps improve. jacobian: "dense", the
+    default, or "sparse" of Newton's method, for an x of known extents: the pattern follows from the graph, entries by
+    colouring, and steps and derivatives factorise a sparse matrix. jac_sparsity: a SciPy matrix (n, n) whose stored
+    entries are that pattern instead, n elements of x in C order. tol: the length of a last
     full step relative to that of x, √ε by default: the error is far smaller. maxiter: the largest number of steps.
     raise_on_failure: a call that does not converge fails, with status AOTENSOR_NOT_CONVERGED.
 
@@ -48,7 +54,8 @@ def root(
     the implicit function theorem, forward and in reverse, to any order, in all that F reads; x0 gets zeros.
 
     Raises: GraphTypeError, GraphValueError for arguments of another kind, and an F that does not depend on x or gives
-    another number of elements. Cost: a factorisation (n, n) per Newton step, one for all derivatives.
+    another number of elements, and a jacobian that does not fit. Cost: a factorisation of the Jacobian per Newton step,
+    one for all derivatives.
     """
     options = Options("root", tol, maxiter, raise_on_failure)
     check_choice("root: method", method, ROOT_METHODS)
@@ -58,19 +65,22 @@ def root(
         return vector_like("root: F", x, found)
 
     problem, given = traced("root", "F", F, given, arguments(args), vector)
-    output, matrix = problem.output, slopes(problem.output, problem.slot)
+    kind = chosen_slopes("root", "x0", given.flat, jacobian, jac_sparsity)
+    if kind.is_sparse and method != "newton":
+        raise GraphValueError(f'root: a sparse Jacobian needs method "newton"; {method!r} improves a dense one')
+    output, matrix = problem.output, kind.of(problem.output, problem.slot)
     start, tolerance = symbol(given.flat, "x0"), options.tolerance(problem.slot)
 
     def residual(x: Variable) -> Variable:
         return problem.at(output, x)
 
-    def jacobian(x: Variable) -> Variable:
+    def matrix_at(x: Variable) -> Variable:
         return problem.at(matrix, x)
 
     if method == "newton":
-        found = newton(residual, lambda x, f: -solve_or_nan(jacobian(x), f), start, tolerance, maxiter)
+        found = newton(residual, lambda x, f: -solve_or_nan(matrix_at(x), f), start, tolerance, maxiter)
     else:
-        found = broyden(residual, jacobian, start, tolerance, maxiter)
+        found = broyden(residual, matrix_at, start, tolerance, maxiter)
     return given.restored(solution_of(options, problem, [(given.flat, start)], found, (output, matrix)))
 
 
@@ -124,7 +134,7 @@ def root_scalar(
 
         def direction(x: Variable, f: Variable) -> Variable:
             d = problem.at(slope, x)
-            return -f / d if curve is None else -2 * f * d / (2 * d * d - f * problem.at(curve, x))
+            return -solve_or_nan(d, f) if curve is None else -2 * f * d / (2 * d * d - f * problem.at(curve, x))
 
         found = newton(value, direction, start, tolerance, maxiter)
     return solution_of(options, problem, starts, found, (output, slope))
@@ -149,6 +159,8 @@ def fixed_point(
     args: Any = (),
     *,
     method: str = "anderson",
+    jacobian: str | None = None,
+    jac_sparsity: Any = None,
     tol: float | None = None,
     maxiter: int = 500,
     raise_on_failure: bool = False,
@@ -156,9 +168,10 @@ def fixed_point(
     """x with g(x, *args) = x, by repetition from x0.
 
     g: as F of `root`. method: "anderson", which combines the last 5 steps, or "iteration", which does not. tol: the
-    length of g(x) − x relative to that of x, ε^¾ by default. Other options, results and derivatives: as in `root`.
+    length of g(x) − x relative to that of x, ε^¾ by default. jacobian, jac_sparsity: as in `root`, of x − g(x), for the
+    derivatives alone. Other options, results and derivatives: as in `root`.
 
-    Raises: as `root`. Cost: products of vectors only in each step; one factorisation (n, n) for derivatives.
+    Raises: as `root`. Cost: products of vectors only in each step; one factorisation of the Jacobian for derivatives.
     """
     options = Options("fixed_point", tol, maxiter, raise_on_failure)
     check_choice("fixed_point: method", method, ("anderson", "iteration"))
@@ -173,7 +186,8 @@ def fixed_point(
         lambda x: problem.at(problem.output, x), start, tolerance, maxiter, MEMORY if method == "anderson" else 0
     )
     distance = problem.slot - problem.output
-    equations = distance, slopes(distance, problem.slot)
+    kind = chosen_slopes("fixed_point", "x0", given.flat, jacobian, jac_sparsity)
+    equations = distance, kind.of(distance, problem.slot)
     return given.restored(solution_of(options, problem, [(given.flat, start)], found, equations))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,14 +12,17 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.create import zeros_like
 from aotensor.ops.diagonal import eye
 from aotensor.ops.elementwise.arithmetic import maximum
-from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.elementwise.compare import cast, eq, switch
 from aotensor.ops.elementwise.elementary import sqrt
 from aotensor.ops.reduce.sums import sum as sum_of
 from aotensor.ops.shape.extents import extent_of, shape_i
 from aotensor.solutions.formulas import number, solve_or_nan
+from aotensor.solutions.slopes import Slopes
 from aotensor.solutions.trajectories import dop853
 from aotensor.solutions.trajectories.system import System
 from aotensor.solutions.trajectories.tableaus import METHODS, Rosenbrock, RungeKutta
+from aotensor.sparse.compressed_axes import major_of_entries
+from aotensor.sparse.csm import matrix_of, parts_of
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,7 @@ class Implicit(Stepper):
     """A Rosenbrock method: one Jacobian and one factorisation in a step, no iteration."""
 
     table: Rosenbrock
+    slopes: Slopes
 
     @property
     def order(self) -> int:
@@ -141,9 +145,9 @@ class Implicit(Stepper):
         return []
 
     def step(self, t: Variable, y: Variable, carry: Sequence[Variable], h: Variable) -> Step:
-        rate, matrix, by_time = self.system.linear(t, y)
+        rate, matrix, by_time = self.system.linear(t, y, self.slopes)
         table = self.table
-        shifted = eye(extent_of(y, 0), dtype=y.dtype) * number(1 / table.gamma, y) - h * matrix
+        shifted = _shifted(number(1 / table.gamma, y), h, matrix)
         drift = h * h * by_time
         stages: list[Variable] = []
         place = y
@@ -166,6 +170,15 @@ class Implicit(Stepper):
         return rest * y + share * (new + rest * found)
 
 
+def _shifted(diagonal: Variable, h: Variable, matrix: Variable) -> Variable:
+    """diagonal·I − h·matrix   (n, n); a sparse matrix must store its diagonal."""
+    if not matrix.is_sparse:
+        return eye(extent_of(matrix, 0), dtype=matrix.dtype) * diagonal - h * matrix
+    p = parts_of(matrix)
+    on_diagonal = eq(p.indices, major_of_entries(p))
+    return matrix_of(replace(p, data=switch(on_diagonal, diagonal, number(0, h)) - h * p.data))
+
+
 def combined(row: Mapping[int, float], stages: Sequence[Variable]) -> Variable:
     """Σ of stages times coefficients, without zero coefficients."""
     return sum_terms([number(x, stages[k]) * stages[k] for k, x in row.items()])
@@ -179,10 +192,10 @@ def sum_terms(terms: Sequence[Variable]) -> Variable:
     return total
 
 
-def stepper(system: System, method: str) -> Stepper:
+def stepper(system: System, method: str, slopes: Slopes) -> Stepper:
     """The method of that name, applied to a system."""
     table = METHODS[method]
-    return Explicit(system, table) if isinstance(table, RungeKutta) else Implicit(system, table)
+    return Explicit(system, table) if isinstance(table, RungeKutta) else Implicit(system, table, slopes)
 
 
 def scaled_size(errors: Sequence[Variable], scale: Variable) -> Variable:

@@ -31,13 +31,14 @@ from aotensor.solutions.driver import symbol
 from aotensor.solutions.formulas import ending, number
 from aotensor.solutions.problem import arguments
 from aotensor.solutions.results import Ending
+from aotensor.solutions.slopes import Slopes, chosen_slopes
 from aotensor.solutions.trajectories.checks import times_in_span
 from aotensor.solutions.trajectories.control import Control
 from aotensor.solutions.trajectories.events import Events, differentiable_times, searched, traced_events
 from aotensor.solutions.trajectories.loops import integrated, repeated
 from aotensor.solutions.trajectories.methods import stepper
 from aotensor.solutions.trajectories.system import System, traced_system
-from aotensor.solutions.trajectories.tableaus import METHODS
+from aotensor.solutions.trajectories.tableaus import METHODS, Rosenbrock, RungeKutta
 
 _NAME: Final = "solve_ivp"
 _ROUNDINGS: Final = 100
@@ -77,6 +78,8 @@ def solve_ivp(
     *,
     t_eval: Any,
     method: str = "RK45",
+    jacobian: str | None = None,
+    jac_sparsity: Any = None,
     rtol: Any = 1e-3,
     atol: Any = 1e-6,
     args: Any = (),
@@ -92,13 +95,15 @@ def solve_ivp(
     fun: a function of symbols, a scalar t and a vector y, that returns dy/dt as a vector or a list. It may read other
     variables. t_span: a pair (t0, t1), in either direction. y0: a real vector. t_eval: a vector of times in the span,
     in its direction; the integration ends with the last of them. method: "RK45", "Tsit5" or "DOP853", explicit;
-    "Rodas4" or "Rodas5P" for stiff systems, with the exact Jacobian. rtol, atol: of the error of a step, atol also
-    (n,); steps and their first size are controlled as in SciPy. events: a function, or a list, of t, y and args, whose
-    scalar is an event where it changes sign. As in SciPy, each may have the attributes direction, and terminal: True,
-    or the number of the sign change that ends the integration; y is nan at the times of t_eval after it. max_events:
-    how many times are stored of each event that ends nothing. first_step, max_step: sizes, None and inf for what
-    the control finds. max_steps: the largest number of attempts. raise_on_failure: a call whose integration fails is
-    an error, with status AOTENSOR_NOT_CONVERGED.
+    "Rodas4" or "Rodas5P" for stiff systems, with the exact Jacobian. jacobian: of these two, "dense", the default, or
+    "sparse", for a y0 of known extent: the pattern follows from the graph, entries by colouring, and each step
+    factorises one sparse matrix. jac_sparsity: a SciPy matrix (n, n) whose stored entries are that pattern. rtol, atol:
+    of the error of a step, atol also (n,); steps and their first size are controlled as in SciPy. events: a function,
+    or a list, of t, y and args, whose scalar is an event where it changes sign. As in SciPy, each may have the
+    attributes direction, and terminal: True, or the number of the sign change that ends the integration; y is nan at
+    the times of t_eval after it. max_events: how many times are stored of each event that ends nothing. first_step,
+    max_step: sizes, None and inf for what the control finds. max_steps: the largest number of attempts.
+    raise_on_failure: a call whose integration fails is an error, with status AOTENSOR_NOT_CONVERGED.
 
     Returns a `Trajectory` of t, y (n, m), success, status, steps and attempts; and of events. Where a step becomes
     too small for the dtype, where fun or an event is not finite at the start, where a terminal event is 0 there and
@@ -114,6 +119,12 @@ def solve_ivp(
     """
     check_choice(f"{_NAME}: method", method, tuple(METHODS))
     system, y = traced_system(_NAME, fun, y0, arguments(args))
+    if isinstance(METHODS[method], RungeKutta) and not (jacobian is None and jac_sparsity is None):
+        implicit = ", ".join(name for name, table in METHODS.items() if isinstance(table, Rosenbrock))
+        raise GraphValueError(
+            f"{_NAME}: method {method!r} uses no Jacobian: jacobian and jac_sparsity are for {implicit}"
+        )
+    slopes = chosen_slopes(_NAME, "y0", system.y, jacobian, jac_sparsity)
     start, end = _span(t_span, y)
     times = _vector("t_eval", t_eval, y)
     tolerances = _tolerance("rtol", rtol, y, _ROUNDINGS * float(np.finfo(y.dtype).eps)), _tolerance("atol", atol, y)
@@ -128,7 +139,7 @@ def solve_ivp(
             raise GraphValueError(f"{_NAME}: max_events needs events")
     times = times_in_span(times, start, end)
     given = [start, end, y, times, *tolerances, *limits]
-    problem = Problem(system, method, int(max_steps), len(limits) > 1)
+    problem = Problem(system, method, slopes, int(max_steps), len(limits) > 1)
     if events is not None:
         traced = traced_events(_NAME, events, system, arguments(args), max_events)
         return _with_events(problem, given, traced, raise_on_failure)
@@ -144,6 +155,7 @@ class Problem:
 
     system: System
     method: str
+    slopes: Slopes
     max_steps: int
     has_first: bool
 
@@ -152,9 +164,8 @@ class Problem:
         start, end, _, _, rtol, atol, longest, *first = values
         direction = switch(ge(end, start), number(1, start), number(-1, start))
         size = first[0] if self.has_first else None
-        return Control(
-            stepper(self.system, self.method), start, end, direction, rtol, atol, longest, size, self.max_steps
-        )
+        method = stepper(self.system, self.method, self.slopes)
+        return Control(method, start, end, direction, rtol, atol, longest, size, self.max_steps)
 
 
 def _with_events(problem: Problem, given: Sequence[Variable], events: Events, raises: bool) -> Trajectory:

@@ -15,7 +15,8 @@ from aotensor.graph.walk import replace
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.scan.step import captures
-from aotensor.solutions.problem import called, slopes, unknown, vector_like
+from aotensor.solutions.problem import called, unknown, vector_like
+from aotensor.solutions.slopes import Slopes
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,13 @@ class System:
         """f(t, y)   (n,)"""
         return replace([self.output], {self.t: t, self.y: y})[0]
 
-    def linear(self, t: Variable, y: Variable) -> tuple[Variable, Variable, Variable]:
-        """f, ∂f/∂y and ∂f/∂t.   (n,), (n, n), (n,)"""
+    def linear(self, t: Variable, y: Variable, slopes: Slopes) -> tuple[Variable, Variable, Variable]:
+        """f, ∂f/∂y and ∂f/∂t.   (n,), (n, n), (n,). A sparse ∂f/∂y stores its diagonal."""
         by_time = Rop(self.output, self.t, constant(1, dtype=self.t.dtype), disconnected_outputs="ignore")
         by_time = by_time if isinstance(by_time, Variable) else zeros_like(self.output)
-        found = replace([self.output, slopes(self.output, self.y), by_time], {self.t: t, self.y: y})
+        found = replace(
+            [self.output, slopes.of(self.output, self.y, has_diagonal=True), by_time], {self.t: t, self.y: y}
+        )
         return found[0], found[1], found[2]
 
 

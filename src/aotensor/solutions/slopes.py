@@ -1,0 +1,83 @@
+"""The Jacobian ∂F/∂x of a solver: dense, or sparse by colouring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.gradient.jacobians import jacobian
+from aotensor.gradient.sparsity.structure import structure_of
+from aotensor.graph.coercion import check_choice
+from aotensor.graph.sparse_type import scipy_sparse
+from aotensor.graph.variable import Variable
+
+KINDS: Final = ("dense", "sparse")
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """How the Jacobian of a solver is computed and stored.
+
+    is_sparse: by colouring, as a CSR matrix of a constant pattern. pattern: of that, a bool CSR matrix, or None for the
+    pattern of the graph.
+    """
+
+    is_sparse: bool = False
+    pattern: Any = None
+
+    def of(self, output: Variable, x: Variable, has_diagonal: bool = False) -> Variable:
+        """∂output[i]/∂x[j], (n, n); without entries if the output does not depend on x.
+
+        has_diagonal: a sparse Jacobian stores all elements of the diagonal.
+        """
+        if not self.is_sparse:
+            return slopes(output, x)
+        pattern = self.pattern
+        if has_diagonal:
+            found = structure_of(output, x) if pattern is None else pattern
+            pattern = (found + scipy_sparse().identity(found.shape[0], dtype=bool, format="csr")).tocsr()
+            pattern.sort_indices()
+        return jacobian(output, x, disconnected_inputs="ignore", sparse=True, pattern=pattern)  # type: ignore[no-any-return]
+
+
+def slopes(output: Variable, x: Variable) -> Variable:
+    """The dense Jacobian ∂output[i]/∂x[j]; zeros if the output does not depend on x."""
+    return jacobian(output, x, disconnected_inputs="ignore")  # type: ignore[no-any-return]
+
+
+def chosen_slopes(name: str, start: str, x: Variable, kind: str | None, jac_sparsity: Any) -> Slopes:
+    """The Jacobian that a user chose.   kind: None is "sparse" with jac_sparsity, else "dense"
+
+    start: what the user calls x, a vector.
+
+    Raises: GraphTypeError, GraphValueError for an unknown kind, a pattern that is not a SciPy matrix of shape (n, n) or
+    is given with a dense Jacobian, and for a sparse Jacobian of an x of unknown extent.
+    """
+    if kind is None:
+        kind = "dense" if jac_sparsity is None else "sparse"
+    check_choice(f"{name}: jacobian", kind, KINDS)
+    if kind != "sparse":
+        if jac_sparsity is not None:
+            raise GraphValueError(f'{name}: jac_sparsity needs jacobian="sparse", not {kind!r}')
+        return Slopes()
+    (n,) = x.static_shape
+    if n is None:
+        raise GraphValueError(
+            f"{name}: a sparse Jacobian needs the extents of {start}",
+            lines=[x.describe()],
+            hint="give it shape=(numbers): the pattern is a part of the library",
+        )
+    return Slopes(True, None if jac_sparsity is None else _pattern(name, jac_sparsity, n))
+
+
+def _pattern(name: str, given: Any, n: int) -> Any:
+    """A pattern as a bool CSR matrix.   Raises: GraphTypeError, GraphValueError"""
+    if not scipy_sparse().issparse(given):
+        raise GraphTypeError(f"{name}: jac_sparsity must be a SciPy sparse matrix, not {type(given).__name__}")
+    if given.shape != (n, n):
+        raise GraphValueError(f"{name}: jac_sparsity must have the shape {(n, n)}, not {given.shape}")
+    found = given.tocsr().astype(bool)
+    found.data[:] = True
+    found.sum_duplicates()
+    return found
