@@ -57,12 +57,12 @@ def solution_of(
     problem: Problem,
     starts: Sequence[tuple[Variable, Variable]],
     found: tuple[Variable, Variable, Variable, Variable],
-    equations: tuple[Variable, Variable],
+    equations: Sequence[Variable],
 ) -> Solution:
     """The outputs of an op that runs a search, with derivatives by the equations.
 
     starts: pairs of what the search reads first, and the symbol for it. found: x, steps, the residual, status.
-    equations: G and ∂G/∂x, on the slots of the problem.
+    equations: G and ∂G/∂x, on the slots of the problem, or G alone for GMRES.
     """
     x, count, value, status = found
     outputs = (x, eq(status, ending(Ending.CONVERGED)), count, largest(value), status)

@@ -19,14 +19,15 @@ from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.elementwise.compare import switch
 from aotensor.ops.linear import zero_gradient
 from aotensor.solutions.formulas import number, solve_or_nan
+from aotensor.solutions.matrix_free import MatrixFree
 
 
 @dataclass(frozen=True)
 class Rules:
     """Derivatives of x with G(x, p) = 0; nan where the search failed or J is singular.
 
-    equations: (x, *p) → (G, J), with G and J scalars, or (n,) and (n, n), or (n,) for a diagonal J.
-    starts: the number of inputs before p.
+    equations: (x, *p) → (G, J), with G and J scalars, or (n,) and (n, n), or (n,) for a diagonal J; or (G,), whose
+    Jacobian is known by its products. starts: the number of inputs before p.
     """
 
     equations: Subgraph
@@ -36,8 +37,8 @@ class Rules:
         """Cotangents of the inputs: zeros for the start, by the implicit function theorem for the parameters p."""
         x, success, *_ = outputs
         place = [x, *inputs[self.starts :]]
-        value, matrix = self.equations.inlined(place)
-        direction = -_nan_unless(success, solve_or_nan(matrix, cotangents[0], True))
+        value, *matrix = self.equations.inlined(place)
+        direction = -_nan_unless(success, self._solved(place, matrix, cotangents[0], is_transposed=True))
         graph = Expansion(self.equations.inputs, self.equations.outputs[:1])
         terms = pull_through(graph, place, [value], [direction])
         return [*map(zero_gradient, inputs[: self.starts]), *(_unless_failed(success, term) for term in terms[1:])]
@@ -46,13 +47,21 @@ class Rules:
         """The tangent of the solution; other outputs have none."""
         x, success, *rest = outputs
         place = [x, *inputs[self.starts :]]
-        value, matrix = self.equations.inlined(place)
+        value, *matrix = self.equations.inlined(place)
         graph = Expansion(self.equations.inputs, self.equations.outputs[:1])
         (moved,) = push_through(graph, place, [value], [disconnected(), *tangents[self.starts :]])
         found = (
-            zero_gradient(x) if is_disconnected(moved) else -_nan_unless(success, solve_or_nan(matrix, moved, False))
+            zero_gradient(x)
+            if is_disconnected(moved)
+            else -_nan_unless(success, self._solved(place, matrix, moved, is_transposed=False))
         )
         return [found, *(disconnected() for _ in (success, *rest))]
+
+    def _solved(self, place: Variables, matrix: Variables, right: Variable, is_transposed: bool) -> Variable:
+        """J⁻¹·right, or J⁻ᵀ·right; nan if there is none.   place: (x, *p). matrix: J, or nothing"""
+        if matrix:
+            return solve_or_nan(matrix[0], right, is_transposed)
+        return MatrixFree(self.equations, is_transposed).solve(place, right)
 
 
 def _unless_failed(success: Variable, term: Variable) -> Variable:
@@ -67,7 +76,7 @@ def _nan_unless(success: Variable, x: Variable) -> Variable:
 def as_op(name: str, starts: Variables, parameters: Variables, search: Subgraph, equations: Subgraph) -> list[Variable]:
     """The outputs of a search as one op, differentiated by the equations that its first output satisfies.
 
-    search: (*starts, *parameters) → (solution, success, …). equations: (solution, *parameters) → (G, J).
+    search: (*starts, *parameters) → (solution, success, …). equations: (solution, *parameters) → (G, J), or (G,).
     """
     count = len(starts)
     connected = equations.influences[0]

@@ -13,11 +13,13 @@ from aotensor.solutions.anderson import anderson
 from aotensor.solutions.broyden import broyden
 from aotensor.solutions.driver import Options, finite_number, solution_of, symbol
 from aotensor.solutions.formulas import number, solve_or_nan
+from aotensor.solutions.gmres import gmres
+from aotensor.solutions.matrix_free import MatrixFree
 from aotensor.solutions.newton import newton
 from aotensor.solutions.problem import Unknown, arguments, scalar_output, traced, unknown, vector_like
 from aotensor.solutions.results import Solution
 from aotensor.solutions.scalar_roots import brent_root, secant
-from aotensor.solutions.slopes import chosen_slopes
+from aotensor.solutions.slopes import Slopes, chosen_slopes
 
 ROOT_METHODS = ("newton", "broyden")
 SCALAR_METHODS = ("newton", "halley", "secant", "brentq")
@@ -43,9 +45,10 @@ def root(
     F: a function of symbols that returns as many elements as x has, in the shape of x, or a list of them for a vector.
     It may read other variables. x0: a dense real tensor of any rank. method: "newton", with the exact Jacobian and a
     line search; "broyden", with a Jacobian at the start and the end, which steps improve. jacobian: "dense", the
-    default, or "sparse" of Newton's method, for an x of known extents: the pattern follows from the graph, entries by
-    colouring, and steps and derivatives factorise a sparse matrix. jac_sparsity: a SciPy matrix (n, n) whose stored
-    entries are that pattern instead, n elements of x in C order. tol: the length of a last
+    default; of Newton's method also "sparse", for an x of known extents: the pattern follows from the graph, entries by
+    colouring, and steps and derivatives factorise a sparse matrix; and "matrix-free": by GMRES, from products of the
+    Jacobian with vectors. jac_sparsity: a SciPy matrix (n, n) whose stored entries are the pattern of a sparse one,
+    for the n elements of x in C order. tol: the length of a last
     full step relative to that of x, √ε by default: the error is far smaller. maxiter: the largest number of steps.
     raise_on_failure: a call that does not converge fails, with status AOTENSOR_NOT_CONVERGED.
 
@@ -66,22 +69,34 @@ def root(
 
     problem, given = traced("root", "F", F, given, arguments(args), vector)
     kind = chosen_slopes("root", "x0", given.flat, jacobian, jac_sparsity)
-    if kind.is_sparse and method != "newton":
-        raise GraphValueError(f'root: a sparse Jacobian needs method "newton"; {method!r} improves a dense one')
-    output, matrix = problem.output, kind.of(problem.output, problem.slot)
+    if kind.kind != "dense" and method != "newton":
+        raise GraphValueError(f'root: jacobian={kind.kind!r} needs method "newton"; {method!r} improves a dense one')
+    equations = _equations(kind, problem.output, problem.slot)
     start, tolerance = symbol(given.flat, "x0"), options.tolerance(problem.slot)
 
     def residual(x: Variable) -> Variable:
-        return problem.at(output, x)
+        return problem.at(problem.output, x)
 
     def matrix_at(x: Variable) -> Variable:
-        return problem.at(matrix, x)
+        return problem.at(equations[1], x)
+
+    products = MatrixFree(problem.graph(problem.output))
+
+    def direction(x: Variable, f: Variable) -> Variable:
+        if kind.kind == "matrix-free":
+            return -gmres(lambda v: products.product([x, *problem.slots], v), f)
+        return -solve_or_nan(matrix_at(x), f)
 
     if method == "newton":
-        found = newton(residual, lambda x, f: -solve_or_nan(matrix_at(x), f), start, tolerance, maxiter)
+        found = newton(residual, direction, start, tolerance, maxiter)
     else:
         found = broyden(residual, matrix_at, start, tolerance, maxiter)
-    return given.restored(solution_of(options, problem, [(given.flat, start)], found, (output, matrix)))
+    return given.restored(solution_of(options, problem, [(given.flat, start)], found, equations))
+
+
+def _equations(kind: Slopes, output: Variable, x: Variable) -> list[Variable]:
+    """[G, ∂G/∂x], or [G] for a Jacobian that is known by its products."""
+    return [output] if kind.kind == "matrix-free" else [output, kind.of(output, x)]
 
 
 @coerced
@@ -187,7 +202,7 @@ def fixed_point(
     )
     distance = problem.slot - problem.output
     kind = chosen_slopes("fixed_point", "x0", given.flat, jacobian, jac_sparsity)
-    equations = distance, kind.of(distance, problem.slot)
+    equations = _equations(kind, distance, problem.slot)
     return given.restored(solution_of(options, problem, [(given.flat, start)], found, equations))
 
 

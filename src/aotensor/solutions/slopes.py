@@ -1,7 +1,8 @@
-"""The Jacobian ∂F/∂x of a solver: dense, or sparse by colouring."""
+"""The Jacobian ∂F/∂x of a solver: dense, sparse by colouring, or known by its products."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,18 +13,19 @@ from aotensor.graph.coercion import check_choice
 from aotensor.graph.sparse_type import scipy_sparse
 from aotensor.graph.variable import Variable
 
-KINDS: Final = ("dense", "sparse")
+MATRICES: Final = ("dense", "sparse")
+KINDS: Final = (*MATRICES, "matrix-free")
 
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
     """How the Jacobian of a solver is computed and stored.
 
-    is_sparse: by colouring, as a CSR matrix of a constant pattern. pattern: of that, a bool CSR matrix, or None for the
-    pattern of the graph.
+    kind: "dense"; "sparse", by colouring, as a CSR matrix of a constant pattern; "matrix-free", by products with
+    vectors. pattern: of a sparse one, a bool CSR matrix, or None for the pattern of the graph.
     """
 
-    is_sparse: bool = False
+    kind: str = "dense"
     pattern: Any = None
 
     def of(self, output: Variable, x: Variable, has_diagonal: bool = False) -> Variable:
@@ -31,7 +33,7 @@ class Slopes:
 
         has_diagonal: a sparse Jacobian stores all elements of the diagonal.
         """
-        if not self.is_sparse:
+        if self.kind == "dense":
             return slopes(output, x)
         pattern = self.pattern
         if has_diagonal:
@@ -46,21 +48,23 @@ def slopes(output: Variable, x: Variable) -> Variable:
     return jacobian(output, x, disconnected_inputs="ignore")  # type: ignore[no-any-return]
 
 
-def chosen_slopes(name: str, start: str, x: Variable, kind: str | None, jac_sparsity: Any) -> Slopes:
+def chosen_slopes(
+    name: str, start: str, x: Variable, kind: str | None, jac_sparsity: Any, kinds: Sequence[str] = KINDS
+) -> Slopes:
     """The Jacobian that a user chose.   kind: None is "sparse" with jac_sparsity, else "dense"
 
-    start: what the user calls x, a vector.
+    start: what the user calls x, a vector. kinds: that the solver has.
 
-    Raises: GraphTypeError, GraphValueError for an unknown kind, a pattern that is not a SciPy matrix of shape (n, n) or
+    Raises: GraphTypeError, GraphValueError for another kind, a pattern that is not a SciPy matrix of shape (n, n) or
     is given with a dense Jacobian, and for a sparse Jacobian of an x of unknown extent.
     """
     if kind is None:
         kind = "dense" if jac_sparsity is None else "sparse"
-    check_choice(f"{name}: jacobian", kind, KINDS)
+    check_choice(f"{name}: jacobian", kind, kinds)
     if kind != "sparse":
         if jac_sparsity is not None:
             raise GraphValueError(f'{name}: jac_sparsity needs jacobian="sparse", not {kind!r}')
-        return Slopes()
+        return Slopes(kind)
     (n,) = x.static_shape
     if n is None:
         raise GraphValueError(
@@ -68,7 +72,7 @@ def chosen_slopes(name: str, start: str, x: Variable, kind: str | None, jac_spar
             lines=[x.describe()],
             hint="give it shape=(numbers): the pattern is a part of the library",
         )
-    return Slopes(True, None if jac_sparsity is None else _pattern(name, jac_sparsity, n))
+    return Slopes(kind, None if jac_sparsity is None else _pattern(name, jac_sparsity, n))
 
 
 def _pattern(name: str, given: Any, n: int) -> Any:

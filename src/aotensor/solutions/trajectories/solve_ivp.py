@@ -31,7 +31,7 @@ from aotensor.solutions.driver import symbol
 from aotensor.solutions.formulas import ending, number
 from aotensor.solutions.problem import arguments
 from aotensor.solutions.results import Ending
-from aotensor.solutions.slopes import Slopes, chosen_slopes
+from aotensor.solutions.slopes import MATRICES, Slopes, chosen_slopes
 from aotensor.solutions.trajectories.checks import times_in_span
 from aotensor.solutions.trajectories.control import Control
 from aotensor.solutions.trajectories.events import Events, differentiable_times, searched, traced_events
@@ -124,7 +124,7 @@ def solve_ivp(
         raise GraphValueError(
             f"{_NAME}: method {method!r} uses no Jacobian: jacobian and jac_sparsity are for {implicit}"
         )
-    slopes = chosen_slopes(_NAME, "y0", system.y, jacobian, jac_sparsity)
+    slopes = chosen_slopes(_NAME, "y0", system.y, jacobian, jac_sparsity, MATRICES)
     start, end = _span(t_span, y)
     times = _vector("t_eval", t_eval, y)
     tolerances = _tolerance("rtol", rtol, y, _ROUNDINGS * float(np.finfo(y.dtype).eps)), _tolerance("atol", atol, y)
