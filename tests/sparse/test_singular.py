@@ -21,6 +21,7 @@ REGULAR = np.array([[2.0, 1.0], [1.0, 3.0]])
 SIDE = np.array([1.0, 3.0])
 
 
+@pytest.mark.shows("sparse/15-solve-nan")
 @pytest.mark.parametrize("method", ["direct", "cholesky"])
 def test_a_singular_matrix_gives_nan_on_demand(method: str) -> None:
     """And so do both derivatives; the same library solves regular matrices, also of size 0."""
@@ -39,6 +40,7 @@ def test_a_singular_matrix_gives_nan_on_demand(method: str) -> None:
         assert run(ss.csr_matrix((0, 0)), np.zeros(0))[0].shape == (0,)
 
 
+@pytest.mark.shows("sparse/15-solve-nan")
 def test_iterations_that_do_not_converge_give_nan_for_that_column() -> None:
     A, b = sp.csr_matrix("A", dtype="float64"), at.dmatrix("b")
     f = aot.function(
@@ -53,6 +55,7 @@ def test_iterations_that_do_not_converge_give_nan_for_that_column() -> None:
             np.testing.assert_allclose(REGULAR @ found, sides, rtol=1e-9)
 
 
+@pytest.mark.shows("sparse/15-solve-nan")
 def test_a_singular_matrix_of_a_batch_is_nan_alone() -> None:
     data, many = at.dvector("data", shape=(4,)), at.dmatrix("many", shape=(None, 4))
     matrix = sp.CSR(data, np.array([0, 1, 0, 1]), np.array([0, 2, 4]), np.array([2, 2]))
