@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
@@ -34,6 +35,19 @@ class Build(BuildHookInterface):  # type: ignore[type-arg]
     """Writes the requirement of the runtime in the clone, where pip installs from there."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add to `dependencies`, unless the installation is editable. version: "standard" or "editable"."""
+        """Add to `dependencies`; in an editable installation build the runtime's C extension in place instead.
+
+        version: "standard" or "editable".
+        """
+        if version == "editable" and self.target_name == "wheel":
+            self._build_extension()
         if version == "standard" and self.target_name == "wheel" and is_installed_from_clone(self.root):
             build_data["dependencies"].append(f"{RUNTIME} @ {Path(self.root, 'runtime').as_uri()}")
+
+    def _build_extension(self) -> None:
+        """Build it if there is a C compiler; without it calls go through ctypes."""
+        root = Path(self.root, "runtime")
+        try:
+            run_path(str(root / "hatch_build.py"))["build_extension"](root, root)
+        except Exception as error:  # the compiler's, of any class
+            self.app.display_warning(f"without the C extension of the runtime, calls take longer: {error}")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from aotensor_runtime.arguments import as_plain, match_names, new_output
 from aotensor_runtime.arrays.layout import DTYPES
 from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.errors import ArgumentTypeError, ArgumentValueError
+from aotensor_runtime.extension import bound_class, calls
 from aotensor_runtime.fast import method_of
 from aotensor_runtime.invoke import (
     Descriptors,
@@ -44,6 +45,10 @@ class BoundFunction:
     here, and not checked again.
     """
 
+    def __new__(cls, *_: object) -> Self:
+        made: Self = object.__new__(bound_class(cls))
+        return made
+
     def __init__(
         self, manifest: Manifest, spec: FunctionSpec, entries: Entries, context: Context, given: Given
     ) -> None:
@@ -66,6 +71,11 @@ class BoundFunction:
         through_ctypes = partial(entries.call_bound, ctypes.c_void_p(ctypes.addressof(self.call)))
         self._run = method_of(entries.run_bound, self.call) or through_ctypes
         self.result = result_of(spec)(tuple(self.outputs.values()))
+        extension: Any = calls()
+        if extension is not None and isinstance(self, extension.Bound) and not self._updates:
+            typed = self._typed_words(arrays, outputs)
+            fits = entries.typed and typed is not None and len(typed) <= extension.MOST_WORDS
+            self.use_entry(*((entries.typed, typed) if fits else (entries.uniform_address, tuple(addresses))), self.result)
 
     def __call__(self) -> Any:
         """Run the function and return the outputs in the form of its results.
@@ -77,6 +87,25 @@ class BoundFunction:
         for state, value in self._updates:
             state[...] = value
         return self.result
+
+    _call_in_python = __call__
+
+    def _typed_words(self, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray]) -> tuple[int, ...] | None:
+        """The arguments of the typed entry, which takes less time; None if it computes something else.
+
+        It has no context: no BLAS, LAPACK, limit of threads or memory for outputs.
+        """
+        spec = self.spec
+        if spec.takes_context or spec.calls_blas or spec.is_sparse or self._context.num_threads:
+            return None
+        arrays = (*inputs, *outputs)
+        dims = {
+            n: extent
+            for value, array in zip(spec.values, arrays, strict=True)
+            for n, extent in zip(value.shape, array.shape, strict=True)
+        }
+        data = [array.__array_interface__["data"][0] for array in arrays]
+        return (*(dims[name] for name in spec.typed_dims), *data, self._context.workspace)
 
     def _fail(self) -> None:
         status, message = run(self._entries.uniform, self._context, self._descriptors)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from aotensor_runtime.abi import Context
 from aotensor_runtime.arguments import match_names
@@ -19,6 +20,7 @@ from aotensor_runtime.arrays.memory import WORKSPACE
 from aotensor_runtime.arrays.poison import is_poisoned
 from aotensor_runtime.blas import blas_table
 from aotensor_runtime.bound import BoundFunction, Given, OutArgs, chosen_outputs
+from aotensor_runtime.extension import calls, function_class
 from aotensor_runtime.fast import Plan, fast_call, no_fast_call, plan_of
 from aotensor_runtime.invoke import Entries, result_of
 from aotensor_runtime.manifest import FunctionSpec, Manifest
@@ -40,6 +42,10 @@ class LibraryFunction:
     `out=` provides arrays. Calls from several threads run at the same time, except those of functions that
     update shared variables.
     """
+
+    def __new__(cls, *_: object) -> Self:
+        made: Self = object.__new__(function_class(cls))
+        return made
 
     def __init__(
         self,
@@ -90,6 +96,12 @@ class LibraryFunction:
             return self._call_with_state(args, given)
         outputs = self._fast(args) if given is None else self._fast_into(args, given)
         return self._result(self._call_long(args, (), given) if outputs is None else outputs)
+
+    _call_in_python = __call__
+
+    def _call_converted(self, *args: object) -> Any:
+        """The result of a call for which the fast path was refused."""
+        return self._result(self._call_long(args, (), None))
 
     def _by_position(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:
         """All arguments in order; wrong names are left to the slow path, which reports them."""
@@ -186,6 +198,11 @@ class LibraryFunction:
             return None
         make = sparse_call if self.spec.is_sparse else fast_call
         self._fast = make(self.spec, self._entries, self._context, probe())
+        extension: Any = calls()
+        if extension is not None and isinstance(self._fast, extension.Call) and not self._cells:
+            is_single = self.spec.output_kind == "single" and len(self.spec.outputs) == 1
+            names = tuple(sys.intern(value.name) for value in self._arguments)
+            self.use_call(self._fast, names, None if is_single else self._result)
         return self._fast(args)
 
     def _call_with_state(self, args: tuple[object, ...], given: OutArgs | None) -> Any:

@@ -14,9 +14,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from aotensor_runtime.abi import DTYPE_CODES, METHOD_OFFSET, BoundCall, BoundMethod, Context, PythonCall, Status
-from aotensor_runtime.arguments import new_array, new_columns
+from aotensor_runtime.arguments import LARGE, new_array, new_columns
 from aotensor_runtime.arrays.layout import DTYPES, Layout
 from aotensor_runtime.arrays.plain import AnyArray
+from aotensor_runtime.extension import calls
 from aotensor_runtime.invoke import Entries, Source, shape_sources
 from aotensor_runtime.manifest import FunctionSpec
 
@@ -39,6 +40,10 @@ def fast_call(spec: FunctionSpec, entries: Entries, context: Context, layout: La
     if None in sources:
         ranks = [len(value.shape) for value in spec.outputs]
         return _by_extents(entries, plan, list(zip(ranks, dtypes, makers, strict=True)))
+    extension: Any = calls()
+    if extension is not None:
+        shapes = [tuple(source or ()) for source in sources]
+        return _by_extension(extension, entries, plan, list(zip(dtypes, makers, shapes, strict=True)))
     rules = [_shape_rule(spec, source or ()) for source in sources]
     is_plain = makers == [_EMPTY]
     if is_plain and isinstance(rules[0], tuple):
@@ -98,6 +103,18 @@ _EMPTY: Final = new_array
 _NOT_ARRAYS: Final = (AttributeError, IndexError, TypeError, ValueError, MemoryError)
 """Errors of reading the shape of an argument that is not an array of the right rank."""
 _SIZED: Final = (int(Status.OUTPUTS_NEEDED), int(Status.OK))
+
+
+def _by_extension(
+    extension: Any, entries: Entries, plan: Plan, specs: list[tuple[_DType, _Make, tuple[Source, ...]]]
+) -> FastCall:
+    """The same in C."""
+    rules = tuple(
+        (dtype, dtype.itemsize, np.empty if make is _EMPTY else make, make, shape) for dtype, make, shape in specs
+    )
+    native = ctypes.cast(entries.call_python, ctypes.c_void_p).value  # type: ignore[arg-type]
+    call: FastCall = extension.Call(native, plan.value, plan, LARGE, rules)
+    return call
 
 
 def _one_static(entries: Entries, plan: Plan, shape: _Shape, dtype: _DType) -> FastCall:
