@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import sysconfig
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -64,6 +65,13 @@ _JUDGES: Final = ("posteriordb/data", "stanli/corpus-refs.json.gz")
 NEEDS: Final = {
     "git": Need("what a change reaches", _debian("git"), ("git",)),
     "cc": Need("C clients, headers, linking", _debian("gcc"), ("cc", "gcc", "clang")),
+    "extension": Need(
+        "calls by the runtime's C extension",
+        _debian("gcc and python3-dev"),
+        ("cc", "gcc", "clang"),
+        modules=("setuptools", "hatchling"),
+        files=(f"{sysconfig.get_paths()['include']}/Python.h",),
+    ),
     "c++": Need("C++ clients", _debian("g++"), ("c++", "g++", "clang++")),
     "mlir-opt": Need("upstream MLIR's verdict on every level", _debian("mlir-22-tools"), ("mlir-opt-22", "mlir-opt")),
     "mlir-runner": Need("programs run by upstream MLIR", _debian("mlir-22-tools"), ("mlir-runner-22", "mlir-runner")),

@@ -75,7 +75,9 @@ class BoundFunction:
         if extension is not None and isinstance(self, extension.Bound) and not self._updates:
             typed = self._typed_words(arrays, outputs)
             fits = entries.typed and typed is not None and len(typed) <= extension.MOST_WORDS
-            self.use_entry(*((entries.typed, typed) if fits else (entries.uniform_address, tuple(addresses))), self.result)
+            self.use_entry(
+                *((entries.typed, typed) if fits else (entries.uniform_address, tuple(addresses))), self.result
+            )
 
     def __call__(self) -> Any:
         """Run the function and return the outputs in the form of its results.

@@ -198,12 +198,18 @@ class LibraryFunction:
             return None
         make = sparse_call if self.spec.is_sparse else fast_call
         self._fast = make(self.spec, self._entries, self._context, probe())
-        extension: Any = calls()
-        if extension is not None and isinstance(self._fast, extension.Call) and not self._cells:
-            is_single = self.spec.output_kind == "single" and len(self.spec.outputs) == 1
-            names = tuple(sys.intern(value.name) for value in self._arguments)
-            self.use_call(self._fast, names, None if is_single else self._result)
+        self._use_extension()
         return self._fast(args)
+
+    def _use_extension(self) -> None:
+        """Let the C extension run later calls, if it can: without shared variables and sparse matrices."""
+        extension: Any = calls()
+        if extension is None or self._cells or not isinstance(self._fast, extension.Call):
+            return
+        names = tuple(sys.intern(value.name) for value in self._arguments)
+        is_first = self.spec.output_kind == "single" and len(self.spec.outputs) == 1
+        accelerated: Any = self
+        accelerated.use_call(self._fast, names, None if is_first else self._result)
 
     def _call_with_state(self, args: tuple[object, ...], given: OutArgs | None) -> Any:
         if not self._updates:

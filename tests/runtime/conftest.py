@@ -1,11 +1,15 @@
-"""The handmade library on disk, and loaded."""
+"""The handmade library on disk, and loaded: called by the C extension of the runtime, and by ctypes."""
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from pathlib import Path
+from runpy import run_path
+from typing import Any
 
 import pytest
+from needs import NEEDS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "codegen"))
 
@@ -21,8 +25,30 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return write_library(handmade_library(), tmp_path_factory.mktemp("handmade"))
 
 
+@pytest.fixture(scope="session")
+def extension(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The C extension, compiled from the sources."""
+    if NEEDS["extension"].missing:
+        pytest.skip(NEEDS["extension"].reason)
+    runtime = Path(__file__).parents[2] / "runtime"
+    file = run_path(str(runtime / "hatch_build.py"))["build_extension"](runtime, tmp_path_factory.mktemp("extension"))
+    spec = importlib.util.spec_from_file_location("aotensor_runtime.extension._calls", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(params=["extension", "ctypes"])
+def road(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How calls of libraries that are loaded from now on reach them."""
+    module = request.getfixturevalue("extension") if request.param == "extension" else None
+    monkeypatch.setattr("aotensor_runtime.extension._module", module)
+    return str(request.param)
+
+
 @pytest.fixture
-def lib(built: tuple[Path, Path]) -> aotensor_runtime.Library:
+def lib(built: tuple[Path, Path], road: str) -> aotensor_runtime.Library:
     return aotensor_runtime.load(built[0])
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 VARIABLE: Final = "AOTENSOR_NO_EXTENSION"
 
 try:
-    from aotensor_runtime.extension import _calls
+    from aotensor_runtime.extension import _calls  # type: ignore[attr-defined]
 except ImportError:  # a wheel for every platform
     _found: Any = None
 else:
@@ -35,23 +35,22 @@ def state() -> str:
     return "missing" if _found is None else "off"
 
 
-def function_class(kind: type[Any]) -> type[Any]:
+def function_class(kind: Any) -> Any:
     """The class itself, or with the extension a subclass whose calls are those of `_calls.Function`."""
     return kind if _module is None or issubclass(kind, _module.Function) else _function_class(kind, _module)
 
 
-def bound_class(kind: type[Any]) -> type[Any]:
+def bound_class(kind: Any) -> Any:
     """The same with the calls of `_calls.Bound`."""
     return kind if _module is None or issubclass(kind, _module.Bound) else _bound_class(kind, _module)
 
 
 @cache
-def _function_class(kind: type[Any], module: Any) -> type[Any]:
-    made: type[Any] = module.function_subclass(kind)
-    return made
+def _function_class(kind: Any, module: Any) -> Any:
+    return module.function_subclass(kind)
 
 
 @cache
-def _bound_class(kind: type[Any], module: Any) -> type[Any]:
+def _bound_class(kind: Any, module: Any) -> Any:
     names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
     return type(kind.__name__, (module.Bound, kind), names)

@@ -13,7 +13,7 @@ typedef struct {
 
 typedef struct {
   PyObject *dtype;
-  PyObject *small, *large; /* small(shape, dtype) and large(shape, dtype) return a new array */
+  PyObject *make_small, *make_large; /* of (shape, dtype): return a new array */
   long long item_bytes;
   Py_ssize_t rank;
   extent_source *extents;
@@ -35,8 +35,8 @@ static int call_traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(self->keep);
   for (Py_ssize_t k = 0; k < self->count; k++) {
     Py_VISIT(self->rules[k].dtype);
-    Py_VISIT(self->rules[k].small);
-    Py_VISIT(self->rules[k].large);
+    Py_VISIT(self->rules[k].make_small);
+    Py_VISIT(self->rules[k].make_large);
   }
   return 0;
 }
@@ -45,8 +45,8 @@ static int call_clear(PyObject *object) {
   call_object *self = (call_object *)object;
   for (Py_ssize_t k = 0; k < self->count; k++) {
     Py_CLEAR(self->rules[k].dtype);
-    Py_CLEAR(self->rules[k].small);
-    Py_CLEAR(self->rules[k].large);
+    Py_CLEAR(self->rules[k].make_small);
+    Py_CLEAR(self->rules[k].make_large);
     PyMem_Free(self->rules[k].extents);
     self->rules[k].extents = NULL;
   }
@@ -62,10 +62,18 @@ static void call_dealloc(PyObject *object) {
   free_object(object);
 }
 
-/* Read (dtype, item_bytes, small, large, ((input, axis), ...)).   0, or -1 with an exception */
+/* Check that an object is a tuple.   0, or -1 with an exception */
+static int need_tuple(PyObject *given) {
+  if (PyTuple_Check(given)) return 0;
+  PyErr_SetString(PyExc_TypeError, "a rule must consist of tuples");
+  return -1;
+}
+
+/* Read (dtype, item_bytes, make_small, make_large, ((input, axis), ...)).   0, or -1 with an exception */
 static int read_rule(output_rule *rule, PyObject *given) {
-  PyObject *dtype, *small, *large, *extents;
-  if (!PyArg_ParseTuple(given, "OLOOO!", &dtype, &rule->item_bytes, &small, &large, &PyTuple_Type, &extents)) return -1;
+  PyObject *dtype, *make_small, *make_large, *extents;
+  if (need_tuple(given)) return -1;
+  if (!PyArg_ParseTuple(given, "OLOOO!", &dtype, &rule->item_bytes, &make_small, &make_large, &PyTuple_Type, &extents)) return -1;
   rule->rank = PyTuple_Size(extents);
   rule->extents = PyMem_Calloc((size_t)rule->rank + 1, sizeof(extent_source));
   if (!rule->extents) {
@@ -73,11 +81,12 @@ static int read_rule(output_rule *rule, PyObject *given) {
     return -1;
   }
   rule->dtype = Py_NewRef(dtype);
-  rule->small = Py_NewRef(small);
-  rule->large = Py_NewRef(large);
+  rule->make_small = Py_NewRef(make_small);
+  rule->make_large = Py_NewRef(make_large);
   for (Py_ssize_t axis = 0; axis < rule->rank; axis++) {
+    PyObject *pair = PyTuple_GetItem(extents, axis);
     extent_source *from = &rule->extents[axis];
-    if (!PyArg_ParseTuple(PyTuple_GetItem(extents, axis), "nn", &from->input, &from->axis)) return -1;
+    if (need_tuple(pair) || !PyArg_ParseTuple(pair, "nn", &from->input, &from->axis)) return -1;
   }
   return 0;
 }
@@ -134,7 +143,7 @@ static PyObject *new_output(const call_object *self, const output_rule *rule, Py
     PyTuple_SetItem(shape, axis, number);
     bytes *= (double)extent;
   }
-  PyObject *make = bytes < (double)self->limit ? rule->small : rule->large;
+  PyObject *make = bytes < (double)self->limit ? rule->make_small : rule->make_large;
   PyObject *array = PyObject_CallFunctionObjArgs(make, shape, rule->dtype, NULL);
   Py_DECREF(shape);
   return array;
