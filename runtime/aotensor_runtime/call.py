@@ -91,7 +91,8 @@ class LibraryFunction:
                 return self.with_threads(kwargs.pop("num_threads"))(*args, **kwargs)
             if self._takes_out and "out" in kwargs:
                 given = chosen_outputs(self.spec, self._results, kwargs.pop("out"))
-            args = self._by_position(args, kwargs)
+            if kwargs:
+                args = self._by_position(args, kwargs)
         if self._cells:
             return self._call_with_state(args, given)
         outputs = self._fast(args) if given is None else self._fast_into(args, given)
@@ -207,9 +208,10 @@ class LibraryFunction:
         if extension is None or self._cells or not isinstance(self._fast, extension.Call):
             return
         names = tuple(sys.intern(value.name) for value in self._arguments)
-        is_first = self.spec.output_kind == "single" and len(self.spec.outputs) == 1
+        is_only = self.spec.output_kind == "single" and len(self.spec.outputs) == 1
         accelerated: Any = self
-        accelerated.use_call(self._fast, names, None if is_first else self._result)
+        out = "out" if is_only and self._takes_out else None
+        accelerated.use_call(self._fast, names, None if is_only else self._result, out)
 
     def _call_with_state(self, args: tuple[object, ...], given: OutArgs | None) -> Any:
         if not self._updates:

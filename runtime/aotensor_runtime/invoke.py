@@ -140,7 +140,7 @@ def result_of(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], Any]:
         case "single":
             return operator.itemgetter(shown[0][0])
         case "list":
-            return lambda outputs: [outputs[i] for i, _ in shown]
+            return list if len(shown) == len(spec.produced) else lambda outputs: [outputs[i] for i, _ in shown]
         case "dict":
             return lambda outputs: {name: outputs[i] for i, name in shown}
         case "none":

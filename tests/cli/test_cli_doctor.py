@@ -43,6 +43,17 @@ def test_a_runtime_of_another_version(call: Call, monkeypatch: pytest.MonkeyPatc
         assert ("pip install aotensor-runtime==" in findings["aotensor-runtime"]["hint"]) == (verdict == "optional")
 
 
+def test_how_calls_are_made(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    for state, text, verdict in (
+        ("used", "by the C extension", "ok"),
+        ("off", "since AOTENSOR_NO_EXTENSION is set", "ok"),
+        ("missing", "by ctypes: a call takes 1 us more", "optional"),
+    ):
+        monkeypatch.setattr("aotensor_runtime.extension.state", lambda found=state: found)
+        findings = {x["name"]: x for x in json.loads(call("doctor", "--json").out)["findings"]}
+        assert text in findings["fast calls"]["detail"] and findings["fast calls"]["verdict"] == verdict
+
+
 def test_pages_are_the_help_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(DOCS)
     spec = importlib.util.spec_from_file_location("docs_build", DOCS / "build.py")

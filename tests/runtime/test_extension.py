@@ -68,6 +68,21 @@ CALLS: list[Callable[[runtime.Library], Any]] = [
     lambda lib: lib.scale(np.ones(300_000)),
     lambda lib: lib.scale(W, num_threads=1),
     lambda lib: lib.scale(W, out=np.zeros(3)),
+    lambda lib: lib.scale(out=np.zeros(6)[::-2], x=W),
+    lambda lib: lib.scale(W, out=[np.zeros(3)]),
+    lambda lib: lib.scale(W, out={"out": np.zeros(3)}),
+    lambda lib: lib.scale(W, out=None),
+    lambda lib: lib.scale([1, 2, 3], out=np.zeros(3)),
+    lambda lib: lib.affine(X, W, 1.0, out=[np.zeros(2), np.zeros(())]),
+    lambda lib: lib.scale(W, out=np.broadcast_to(0.0, 3)),
+    lambda lib: lib.scale(W, out=W),
+    lambda lib: lib.scale(W, out=np.zeros(3, "f4")),
+    lambda lib: lib.scale(W, out=np.zeros((3, 1))),
+    lambda lib: lib.scale(W, out=np.zeros(25, "u1")[1:].view("f8")),
+    lambda lib: lib.scale(W, out=np.zeros(3).view(np.recarray)),
+    lambda lib: lib.scale(W, out=1.0),
+    lambda lib: lib.scale(out=np.zeros(3)),
+    lambda lib: lib.touch(1.0, out=[]),
     lambda lib: lib.affine(X, b=2.0, w=W),
     lambda lib: lib.affine(w=W, X=X.T[:, ::-1].T, b=np.float64(2)),
     lambda lib: lib.affine(X, W, 2),
@@ -138,6 +153,8 @@ def test_dense_calls_are_native(fast: runtime.Library, monkeypatch: pytest.Monke
     for name in ("_call_in_python", "_call_converted"):
         monkeypatch.delattr(runtime.LibraryFunction, name)
     assert fast.scale(W).tolist() == [2, 20, 200] and fast.affine(X, b=1.0, w=W)["y"].tolist() == [211, 544]
+    out = np.zeros(3)
+    assert fast.scale(W, out=out) is out and out.tolist() == [2, 20, 200]
     bound = fast.scale.bind(x=W)
     monkeypatch.delattr(runtime.BoundFunction, "_call_in_python")
     assert bound() is bound.result
@@ -267,7 +284,7 @@ def test_wrong_use(fast: runtime.Library, extension: Any) -> None:
         with pytest.raises(TypeError):
             extension.Call(1, 1, None, 0, rules)
     with pytest.raises(TypeError):
-        fast.ramp.use_call(len, (), None)  # type: ignore[attr-defined]
+        fast.ramp.use_call(len, (), None, None)  # type: ignore[attr-defined]
     bound = fast.scale.bind(x=W)
     for entry, words, kind in ((0, (1,), ValueError), (1, (), ValueError), (1, (1,) * 17, ValueError)):
         with pytest.raises(kind, match="1 to 16 parameters"):

@@ -67,18 +67,26 @@ def runtime_requirement(makers: Sequence[str]) -> str:
 
 
 def runtime_wheel() -> Wheel:
-    """Build a wheel of the installed runtime, for users without a package index."""
+    """Build a wheel of the installed runtime, for users without a package index.
+
+    It has no C extension, so that it suits every platform.
+    """
     root = Path(aotensor_runtime.__file__).parent
     files = {
         str(Path(root.name, path.relative_to(root))): path.read_bytes()
         for path in root.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and "__pycache__" not in path.parts and not _is_of_extension(path.relative_to(root))
     }
     version = Version(installed("aotensor") or "0")
     licence = (distribution("aotensor").read_text("licenses/LICENSE") or "") if installed("aotensor") else ""
     summary = "Loads and calls libraries that aotensor has compiled, with NumPy alone"
     about = metadata(RUNTIME, version, summary, [NUMPY], f"# {RUNTIME}\n\n{summary}.\n", bool(licence))
     return Wheel(RUNTIME, version, "py3-none-any", about, files, licence)
+
+
+def _is_of_extension(path: Path) -> bool:
+    """Is a file of the runtime the C extension, or a source of it?"""
+    return path.parts[0] == "extension" and path.suffix != ".py"
 
 
 def _description(name: str, module: str, libraries: Sequence[PackagedLibrary]) -> str:

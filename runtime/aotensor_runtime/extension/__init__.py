@@ -12,13 +12,15 @@ from functools import cache
 from typing import Any, Final
 
 VARIABLE: Final = "AOTENSOR_NO_EXTENSION"
+INTERFACE: Final = 1
+"""Number of the interface of `_calls` that the runtime needs (`calls.h`): one of other sources is not used."""
 
 try:
     from aotensor_runtime.extension import _calls  # type: ignore[attr-defined]
 except ImportError:  # a wheel for every platform
     _found: Any = None
 else:
-    _found = _calls
+    _found = _calls if _calls.INTERFACE == INTERFACE else None
 
 _module: Any = _found if os.environ.get(VARIABLE, "0") in ("", "0") else None
 

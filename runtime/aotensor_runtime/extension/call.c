@@ -4,6 +4,9 @@
  * that no header of NumPy is needed. */
 #include "calls.h"
 
+#define NPY_ARRAY_ALIGNED 0x0100 /* of NumPy's ndarray.flags.num */
+#define NPY_ARRAY_WRITEABLE 0x0400
+
 typedef int32_t native_call(const aotensor_python_call *plan, const void *inputs, const void *outputs);
 
 /* Extent number `axis` of input `input`; `axis` itself if `input` is negative. */
@@ -182,6 +185,31 @@ PyObject *run_call(PyObject *call, PyObject *inputs) {
   if (!status) return outputs;
   Py_DECREF(outputs);
   Py_RETURN_NONE;
+}
+
+/* Is an object an array that may be written to, and is aligned?   -1 with an exception */
+static int is_output(const call_object *self, PyObject *out) {
+  if ((const void *)Py_TYPE(out) != self->plan->layout->array_type) return 0;
+  PyObject *flags = PyObject_GetAttrString(out, "flags");
+  PyObject *number = flags ? PyObject_GetAttrString(flags, "num") : NULL;
+  long bits = number ? PyLong_AsLong(number) : -1;
+  Py_XDECREF(flags);
+  Py_XDECREF(number);
+  if (PyErr_Occurred()) return -1;
+  return (bits & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED)) == (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED);
+}
+
+int run_call_into(PyObject *call, PyObject *inputs, PyObject *out) {
+  const call_object *self = (const call_object *)call;
+  if (is_output(self, out) <= 0) return 0;
+  PyObject *outputs = PyTuple_Pack(1, out);
+  if (!outputs) return 0;
+  int32_t status;
+  Py_BEGIN_ALLOW_THREADS
+  status = self->native(self->plan, inputs, outputs);
+  Py_END_ALLOW_THREADS
+  Py_DECREF(outputs);
+  return !status;
 }
 
 static PyObject *call_call(PyObject *object, PyObject *args, PyObject *kwargs) {

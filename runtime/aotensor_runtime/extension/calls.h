@@ -9,6 +9,7 @@
 
 #include "../include/aotensor.h"
 
+#define INTERFACE 1   /* increased by every change of what Python code calls; also in __init__.py */
 #define MOST_WORDS 16 /* most parameters of an entry that Bound calls */
 
 extern PyType_Spec call_spec, function_spec, bound_spec;
@@ -18,6 +19,9 @@ int is_call(PyObject *object);
 
 /* All outputs, or None if the slow path is needed; NULL for an exception that is not an error, such as an interrupt. */
 PyObject *run_call(PyObject *call, PyObject *inputs);
+
+/* Write the only output to `out`. 0, perhaps with an exception, if Python code has to do it, or to find the error. */
+int run_call_into(PyObject *call, PyObject *inputs, PyObject *out);
 
 /* A new type with the calls of Function, below a class of Python code. */
 PyObject *function_subclass(PyObject *module, PyObject *kind);

@@ -1,7 +1,7 @@
 /* Function: base of a function of a library. A call uses a Call, and the function's Python code for the rest.
  *
- * It is called by the vectorcall protocol (PEP 590), whose names are in the stable ABI since 3.12, and whose layout is
- * the same in 3.11. A class of Python code inherits the protocol since 3.12 only, so function_subclass makes the class. */
+ * It is called by the vectorcall protocol (PEP 590), which 3.11 has in the same form, although its names are in the
+ * stable ABI since 3.12. A class of Python code inherits it since 3.12 only, so function_subclass makes the class. */
 #include "calls.h"
 
 #define HAVE_VECTORCALL (1UL << 11)                                  /* Py_TPFLAGS_HAVE_VECTORCALL */
@@ -14,7 +14,8 @@ typedef struct {
   vectorcall *vectorcall; /* NULL until there is a Call: then tp_call is used */
   PyObject *call;         /* a Call */
   PyObject *names;        /* of the inputs, a tuple of interned strings */
-  PyObject *finish;       /* from the tuple of outputs to the result; None: the result is the first output */
+  PyObject *finish;       /* from the tuple of outputs to the result; None: the result is the only output */
+  PyObject *out;          /* the name of the option for an array of the only output; None: Python code handles it */
   PyObject *fields, *references; /* __dict__ and __weakref__ */
 } function_object;
 
@@ -24,6 +25,7 @@ static int function_traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(self->call);
   Py_VISIT(self->names);
   Py_VISIT(self->finish);
+  Py_VISIT(self->out);
   Py_VISIT(self->fields);
   return 0;
 }
@@ -34,6 +36,7 @@ static int function_clear(PyObject *object) {
   Py_CLEAR(self->call);
   Py_CLEAR(self->names);
   Py_CLEAR(self->finish);
+  Py_CLEAR(self->out);
   Py_CLEAR(self->fields);
   return 0;
 }
@@ -61,25 +64,44 @@ static PyObject *result_of(PyObject *object, PyObject *inputs) {
   return result;
 }
 
+static int is_equal(PyObject *name, PyObject *other) {
+  return name == other || (other != Py_None && PyUnicode_Compare(name, other) == 0);
+}
+
 /* The position of a name among those of the inputs; -1 if it is none of them. */
 static Py_ssize_t position_of(const function_object *self, PyObject *name) {
   Py_ssize_t count = PyTuple_Size(self->names);
   for (Py_ssize_t k = 0; k < count; k++)
     if (PyTuple_GetItem(self->names, k) == name) return k;
   for (Py_ssize_t k = 0; k < count; k++)
-    if (PyUnicode_Compare(PyTuple_GetItem(self->names, k), name) == 0) return k;
+    if (is_equal(name, PyTuple_GetItem(self->names, k))) return k;
   return -1;
 }
 
-/* Put arguments by name into a tuple of all inputs that begins with `first` others.   Is it full? */
-static int put_by_name(const function_object *self, PyObject *inputs, Py_ssize_t first, PyObject *const *values,
-                       PyObject *keywords) {
-  for (Py_ssize_t k = 0; k < PyTuple_Size(keywords); k++) {
-    Py_ssize_t position = position_of(self, PyTuple_GetItem(keywords, k));
-    if (position < first || PyTuple_GetItem(inputs, position)) return 0;
-    PyTuple_SetItem(inputs, position, Py_NewRef(values[k]));
+/* All inputs as a tuple, and in *out the argument of that name; NULL, perhaps with an exception, for wrong arguments. */
+static PyObject *in_order(const function_object *self, PyObject *const *args, Py_ssize_t first, PyObject *keywords,
+                          PyObject **out) {
+  Py_ssize_t count = PyTuple_Size(self->names), named = keywords ? PyTuple_Size(keywords) : 0, found = first;
+  if (first > count) return NULL;
+  PyObject *inputs = PyTuple_New(count);
+  if (!inputs) return NULL;
+  for (Py_ssize_t k = 0; k < first; k++) PyTuple_SetItem(inputs, k, Py_NewRef(args[k]));
+  for (Py_ssize_t k = 0; k < named; k++) {
+    PyObject *name = PyTuple_GetItem(keywords, k);
+    Py_ssize_t position = position_of(self, name);
+    if (position >= first && !PyTuple_GetItem(inputs, position)) {
+      PyTuple_SetItem(inputs, position, Py_NewRef(args[first + k]));
+      found++;
+    } else if (position < 0 && is_equal(name, self->out)) {
+      *out = args[first + k];
+    } else {
+      found = -1;
+      break;
+    }
   }
-  return 1;
+  if (found == count) return inputs;
+  Py_DECREF(inputs);
+  return NULL;
 }
 
 /* A call of the Python code. */
@@ -96,18 +118,16 @@ static PyObject *in_python(PyObject *object, PyObject *const *args, Py_ssize_t c
 }
 
 static PyObject *function_vectorcall(PyObject *object, PyObject *const *args, size_t flags, PyObject *keywords) {
-  const function_object *self = (const function_object *)object;
+  function_object *self = (function_object *)object;
   Py_ssize_t first = (Py_ssize_t)(flags & ~ARGUMENTS_OFFSET);
-  Py_ssize_t count = first + (keywords ? PyTuple_Size(keywords) : 0);
-  if (count != PyTuple_Size(self->names)) return in_python(object, args, first, keywords);
-  PyObject *inputs = PyTuple_New(count), *result;
-  if (!inputs) return NULL;
-  for (Py_ssize_t k = 0; k < first; k++) PyTuple_SetItem(inputs, k, Py_NewRef(args[k]));
-  if (keywords && !put_by_name(self, inputs, first, args + first, keywords))
-    result = in_python(object, args, first, keywords);
-  else
+  PyObject *out = NULL, *inputs = in_order(self, args, first, keywords, &out), *result = NULL;
+  if (inputs && !out)
     result = result_of(object, inputs);
-  Py_DECREF(inputs);
+  else if (inputs && run_call_into(self->call, inputs, out))
+    result = Py_NewRef(out);
+  else if (!PyErr_Occurred())
+    result = in_python(object, args, first, keywords);
+  Py_XDECREF(inputs);
   return result;
 }
 
@@ -115,11 +135,11 @@ static PyObject *function_call(PyObject *object, PyObject *args, PyObject *kwarg
   return call_method(object, "_call_in_python", args, kwargs);
 }
 
-/* function.use_call(call, names, finish): later calls use this Call; see function_object */
+/* function.use_call(call, names, finish, out): later calls use this Call; see function_object */
 static PyObject *function_use_call(PyObject *object, PyObject *args) {
   function_object *self = (function_object *)object;
-  PyObject *call, *names, *finish;
-  if (!PyArg_ParseTuple(args, "OO!O", &call, &PyTuple_Type, &names, &finish)) return NULL;
+  PyObject *call, *names, *finish, *out;
+  if (!PyArg_ParseTuple(args, "OO!OO", &call, &PyTuple_Type, &names, &finish, &out)) return NULL;
   if (!is_call(call)) {
     PyErr_SetString(PyExc_TypeError, "the first argument must be a Call");
     return NULL;
@@ -128,6 +148,7 @@ static PyObject *function_use_call(PyObject *object, PyObject *args) {
   self->call = Py_NewRef(call);
   self->names = Py_NewRef(names);
   self->finish = Py_NewRef(finish);
+  self->out = Py_NewRef(out);
   self->vectorcall = function_vectorcall;
   Py_RETURN_NONE;
 }

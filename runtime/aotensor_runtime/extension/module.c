@@ -33,7 +33,8 @@ static int add_type(PyObject *module, const char *name, PyType_Spec *spec) {
 static int fill(PyObject *module) {
   if (add_type(module, "Call", &call_spec) || add_type(module, "Function", &function_spec)) return -1;
   if (add_type(module, "Bound", &bound_spec)) return -1;
-  return PyModule_AddIntConstant(module, "MOST_WORDS", MOST_WORDS);
+  if (PyModule_AddIntMacro(module, INTERFACE)) return -1;
+  return PyModule_AddIntMacro(module, MOST_WORDS);
 }
 
 static PyMethodDef functions[] = {
