@@ -26,6 +26,7 @@ DOCS: Final = ROOT / "docs"
 _NOT_SEARCHED: Final = "---\nsearch:\n  exclude: true\n---\n\n"
 _TITLES: Final = {
     "speed": "Dense programs", "sparse": "Sparse programs", "growth": "Compile times", "startup": "Start-up times",
+    "calls": "Overhead of calls",
 }  # fmt: skip
 """Table of measurements → title of its page; others have their names as titles."""
 _ORIGINS: Final[dict[str, str]] = {}

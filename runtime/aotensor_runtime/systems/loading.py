@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 
 from aotensor_runtime.errors import LibraryError
-from aotensor_runtime.systems.scratch import scratch_folder
 
 
 def dlopen(path: str, mode: int | None = None) -> ctypes.CDLL:
@@ -24,6 +23,8 @@ def through_a_file(data: bytes, name: str) -> ctypes.CDLL:
 
     Raises: LibraryError, ToolError if the file cannot be written.
     """
+    from aotensor_runtime.systems.scratch import scratch_folder
+
     with scratch_folder() as folder:
         path = folder / name
         path.write_bytes(data)
