@@ -78,7 +78,9 @@ class Regions:
         )  # fmt: skip
         b.insert_op(made)
         tensors = [Tensor(x, *result) for x, result in zip(made.outputs, results, strict=True)]
-        return tuple(_cut_to_executed(b, op, tensors)) if op.has_condition else tuple(tensors)
+        if op.has_condition and not op.keeps_rows:
+            tensors = list(_cut_to_executed(b, op, tensors))
+        return tuple(tensors)
 
     # --- branches ------------------------------------------------------------------------------------------------
 

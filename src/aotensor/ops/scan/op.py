@@ -40,9 +40,12 @@ class Scan(Op):
     truncate: the pullback visits only this number of last steps; −1 is all.
     is_frugal: trade time for memory. The pullback stores the states only and recomputes other values, and no value
     that differs from step to step is hoisted.
-    pads: samples of a batch may stop at different steps; mapped values of stopped samples are zeros.
+    pads: samples of a batch may stop at different steps. The mapped values of a stopped sample follow from its last
+    states, and all samples have the number of steps of the longest one.
     needs_step: zero steps raise an IndexError, since the last row of a state is read.
     is_segment: a part of a checkpointed loop, which is not divided again.
+    keeps_rows: of a loop that may stop, stacked values have n_steps rows, and those after the last step are not
+    defined. The loops that read them have the number of steps taken.
     """
 
     takes_half: ClassVar[bool] = True
@@ -61,6 +64,7 @@ class Scan(Op):
     needs_step: bool = False
     pads: bool = False
     is_segment: bool = False
+    keeps_rows: bool = False
 
     @property
     def depths(self) -> list[int]:
@@ -92,12 +96,12 @@ class Scan(Op):
         """Apply the op; if the number of steps is known, it becomes the extent of the outputs."""
         node = super().apply(*inputs)
         steps = dim_of(as_extent(node.inputs[0]))
-        if steps is None or self.has_condition:
+        if steps is None or (self.has_condition and not self.keeps_rows):
             return node
         stacked = [*self.is_stacked, *([True] * self.mapped)]
         types = [
             TensorType(x.dtype, (steps, *x.tensor_type.shape[1:])) if on else x.tensor_type
-            for x, on in zip(node.outputs, stacked, strict=True)
+            for x, on in zip(node.outputs, [*stacked, *([False] * self.has_condition)], strict=True)
         ]
         return Apply(self, node.inputs, types)
 
@@ -158,7 +162,7 @@ class Scan(Op):
         states = len(self.taps)
         is_stacked = output >= states or self.is_stacked[output]
         if is_stacked and axis == 0:
-            return node.outputs[-1] if self.has_condition else node.inputs[0]
+            return node.outputs[-1] if self.has_condition and not self.keeps_rows else node.inputs[0]
         given = self.operands(node.inputs)
         if output < states:
             return given.initial[output], axis + (not is_stacked)

@@ -156,7 +156,9 @@ class _Pullback:
         outputs = self.outputs
         if new:
             body = Subgraph(op.body.inputs, tuple(changed(made, mapped=[*made.mapped, *new]).flat()))
-            outputs = changed(op, body=body, mapped=op.mapped + len(new)).apply(*self.inputs).outputs
+            keeps_rows = op.has_condition and op.is_frugal
+            storing = changed(op, body=body, mapped=op.mapped + len(new), keeps_rows=keeps_rows)
+            outputs = storing.apply(*self.inputs).outputs
             there.update({x: len(made.states) + op.mapped + k for k, x in enumerate(new)})
         rows = [(outputs[there[x]], symbol) for x, symbol in recovered.saved.items()]
         return rows, outputs[-1] if op.has_condition else self.given.n_steps
@@ -192,6 +194,7 @@ class _Pullback:
             is_stacked=(False,) * len(state_slots),
             mapped=len(mapped),
             has_condition=False,
+            keeps_rows=False,
             is_reversed=not op.is_reversed,
             truncate=-1,
         )

@@ -199,7 +199,8 @@ def _lanes(
 ) -> list[Variable]:
     """The last values, mapped values and numbers of steps of a loop with a separate end for each sample.
 
-    A finished sample keeps its states; the loop ends when all are finished.   mapped: the values of one sample
+    A finished sample keeps its states, from which its mapped values follow; the loop ends when all are finished. If
+    it pads, all samples have its number of steps.   mapped: the values of one sample
     """
     assert made.last is not None
     mask = zeros([shape_i(example, 0)], "bool")
@@ -212,12 +213,7 @@ def _lanes(
     is_done = or_(done, made.last)
     taken = count + cast(invert(done), "int64")
     inputs = Slots(wide.sequences, [*wide.taps, [done], [count]], wide.constants)
-    mapped = [
-        switch(dimshuffle(done, [0, *[None] * (new.ndim - 1)]), zeros_like(new), new)
-        for new in (
-            x if x.ndim > old.ndim else repeated(x, last[0]) for x, old in zip(made.mapped, mapped, strict=True)
-        )
-    ]
+    mapped = [x if x.ndim > old.ndim else repeated(x, last[0]) for x, old in zip(made.mapped, mapped, strict=True)]
     outputs = Results([*kept, is_done, taken], mapped, all_of(is_done))
     loop = changed(
         op,
@@ -228,7 +224,9 @@ def _lanes(
     first = [expand_dims(mask, 0), expand_dims(cast(mask, "int64"), 0)]
     initial = Operands(operands.n_steps, operands.sequences, [*operands.initial, *first], operands.constants)
     found = loop.results(loop.apply(*initial.flat()).outputs)
-    return [*found.states[: len(op.taps)], *(moveaxis(x, 1, 0) for x in found.mapped), found.states[-1]]
+    assert found.last is not None
+    steps = found.last if op.pads else found.states[-1]
+    return [*found.states[: len(op.taps)], *(moveaxis(x, 1, 0) for x in found.mapped), steps]
 
 
 def _samples(x: Variable, on: bool) -> Variable:

@@ -42,6 +42,8 @@ def run(op: Scan, inputs: Sequence[Array]) -> tuple[Array, ...]:
             break
     columns = [_stacked(op, column) for column in mapped] if step else _empty_stacks(op, inputs)
     results = _states(op, histories) + columns
+    if op.keeps_rows:
+        results = [_padded(x, n_steps) if on else x for x, on in zip(results, _is_stacked(op), strict=True)]
     return (*results, *([np.array(step)] if op.has_condition else []))
 
 
@@ -65,6 +67,16 @@ def _states(op: Scan, histories: Sequence[Sequence[Array]]) -> list[Array]:
         values = list(history[depth:])
         results.append(_stacked(op, values) if values else np.zeros((0, *np.shape(history[0]))))
     return results
+
+
+def _is_stacked(op: Scan) -> list[bool]:
+    return [*op.is_stacked, *[True] * op.mapped]
+
+
+def _padded(x: Array, rows: int) -> Array:
+    """x with further rows that no reader may use: nan, or 0 for other dtypes."""
+    value = np.nan if is_float(x.dtype.name) else 0
+    return np.concatenate([x, np.full((rows - len(x), *x.shape[1:]), value, x.dtype)])
 
 
 def _stacked(op: Scan, values: Sequence[Array]) -> Array:

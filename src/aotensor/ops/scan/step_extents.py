@@ -49,7 +49,8 @@ def types_at(op: Scan, node: Apply, types: Sequence[TensorType], known: KnownVal
         [x.static_shape[1:] for x in given.initial],
         [LeafFacts.from_known(y, x, known) for x, y in zip(given.constants, inputs.constants, strict=True)],
     )
-    rows: Dim = None if steps is None or (op.has_condition and steps > 0) else int(steps)
+    may_stop = op.has_condition and not op.keeps_rows
+    rows: Dim = None if steps is None or (may_stop and steps > 0) else int(steps)
     is_stacked = [*op.is_stacked, *[True] * op.mapped]
     results = []
     for position, x in enumerate(node.outputs[: len(shapes)]):

@@ -14,6 +14,7 @@ from aotensor.graph.variable import Variable, constant
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.arithmetic import abs, maximum, minimum
 from aotensor.ops.elementwise.compare import and_, cast, eq, ge, gt, invert, le, lt, or_, switch
+from aotensor.ops.gradient_control import disconnected_grad
 from aotensor.solutions.formulas import ending, first, is_all_finite, number
 from aotensor.solutions.results import Ending
 from aotensor.solutions.trajectories.methods import Step, Stepper, scaled_size, tiny
@@ -55,7 +56,7 @@ class Control:
         status = switch(is_good, ending(Ending.RUNNING), ending(Ending.NOT_FINITE))
         none, zero = constant(np.bool_(False)), constant(0, dtype="int64")
         before = [self.start, y0, number(0, self.start), *(zeros_like(y0) for _ in range(self.method.stages))]
-        return State(self.start, y0, carry, size, none, zero, zero, status, before)
+        return State(self.start, y0, carry, size, none, zero, zero, status, before, [size, none, *carry])
 
     def _first_size(self, y0: Variable, f0: Variable) -> Variable:
         t0, scale = self.start, self.scale(y0, y0)
@@ -72,7 +73,10 @@ class Control:
         return switch(gt(guess, 0), guess, span)
 
     def attempt(self, s: State) -> State:
-        """The state after one attempt of a step, which is accepted if its error is within the tolerance."""
+        """The state after one attempt of a step, which is accepted if its error is within the tolerance.
+
+        Its size, and that of the next one, have no derivative.
+        """
         eps = float(np.finfo(s.t.dtype).eps)
         shortest = number(10 * eps, s.t) * abs(s.t) + tiny(s.t)
         size = switch(s.is_rejected, s.size, maximum(s.size, shortest))
@@ -81,7 +85,7 @@ class Control:
         ahead = s.t + size * self.direction
         is_last = ge(self.direction * (ahead - self.end), 0)
         t = switch(is_last, self.end, ahead)
-        h = t - s.t
+        h = disconnected_grad(t - s.t)
         made: Step = self.method.step(s.t, s.y, s.carry, h)
         error = scaled_size(made.errors, self.scale(s.y, made.y))
         power = number(-1 / (self.method.order + 1), s.t)
@@ -90,7 +94,7 @@ class Control:
         longer = switch(eq(error, 0), number(LARGEST, s.t), minimum(number(LARGEST, s.t), factor))
         longer = switch(s.is_rejected, minimum(longer, number(1, s.t)), longer)
         shorter = switch(gt(factor, number(SMALLEST, s.t)), factor, number(SMALLEST, s.t))
-        new_size = abs(h) * switch(is_taken, longer, shorter)
+        new_size = disconnected_grad(abs(h) * switch(is_taken, longer, shorter))
         attempts = s.attempts + 1
         is_full = ge(attempts, constant(self.max_steps, dtype="int64"))
         status = first(
@@ -102,7 +106,7 @@ class Control:
         before = [s.t, s.y, h, *made.stages]
         return State(
             switch(is_taken, t, s.t), switch(is_taken, made.y, s.y), kept, new_size, invert(is_taken), attempts,
-            s.steps + cast(is_taken, "int64"), status, before,
+            s.steps + cast(is_taken, "int64"), status, before, [s.size, s.is_rejected, *s.carry],
         )  # fmt: skip
 
     def has_reached(self, s: State, target: Variable) -> Variable:
@@ -116,7 +120,7 @@ class State:
 
     t, y, carry: the point reached, and what the next step begins with. size: of the next attempt. is_rejected: was
     the last one refused? attempts, steps: so far. status: an `Ending`. before: t, y, h and stages of the last
-    attempt.
+    attempt. before_size: size, is_rejected and carry before it.
     """
 
     t: Variable
@@ -128,15 +132,29 @@ class State:
     steps: Variable
     status: Variable
     before: list[Variable]
+    before_size: list[Variable]
+
+    @property
+    def start(self) -> list[Variable]:
+        """t, y, size, is_rejected and carry before the last attempt, with which it can be repeated."""
+        return [*self.before[:2], *self.before_size]
+
+    @classmethod
+    def from_start(cls, values: Sequence[Variable]) -> State:
+        """The state before an attempt, from `start`; its counts are 0."""
+        t, y, size, is_rejected, *carry = values
+        zero = constant(0, dtype="int64")
+        return cls(t, y, carry, size, is_rejected, zero, zero, ending(Ending.RUNNING), [], [])
 
     def flat(self) -> list[Variable]:
         """The fields as a list, for the states of a loop."""
         counts = [self.size, self.is_rejected, self.attempts, self.steps, self.status]
-        return [self.t, self.y, *self.carry, *counts, *self.before]
+        return [self.t, self.y, *self.carry, *counts, *self.before, *self.before_size]
 
     def from_flat(self, values: Sequence[Variable]) -> State:
         """A state from its fields in the order of `flat`."""
         t, y, *rest = values
         carry, rest = rest[: len(self.carry)], rest[len(self.carry) :]
-        size, is_rejected, attempts, steps, status, *before = rest
-        return State(t, y, carry, size, is_rejected, attempts, steps, status, before)
+        size, is_rejected, attempts, steps, status, *rest = rest
+        before, before_size = rest[: len(self.before)], rest[len(self.before) :]
+        return State(t, y, carry, size, is_rejected, attempts, steps, status, before, before_size)

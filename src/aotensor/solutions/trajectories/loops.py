@@ -1,33 +1,29 @@
-"""The loops of an integration: forward to the requested times, and again along recorded step sizes.
+"""The loops of an integration: forward to the requested times, and again from one time to the next for derivatives.
 
-Forward, each time is a round of steps up to it, and memory does not depend on the number of steps. Derivatives
-differentiate the steps that were accepted, as graphs of the initial state and all that f reads; their sizes are
-constants.
+Forward, each time is a round of steps up to it, and memory does not depend on the number of steps. Each round also
+stores what its first step starts with. Derivatives differentiate the steps that were accepted, as graphs of the
+initial state and all that f reads; their sizes are constants. Reverse mode repeats a round from its start, in segments
+of √n of its steps: it stores the states between segments, and those of the steps of one segment.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import isqrt
+from typing import Final
+
 from aotensor.graph.variable import Variable, constant
-from aotensor.ops.create import zeros
-from aotensor.ops.elementwise.arithmetic import minimum
-from aotensor.ops.elementwise.compare import eq, ge, lt, switch
-from aotensor.ops.gradient_control import disconnected_grad
-from aotensor.ops.ranges import arange
-from aotensor.ops.reduce.cumulate import cumsum
-from aotensor.ops.reduce.sort import argsort
+from aotensor.ops.elementwise.compare import and_, eq, ge, invert, or_, switch
 from aotensor.ops.scan.frontend import Loop
 from aotensor.ops.scan.ifelse import ifelse
 from aotensor.ops.scan.step import until
-from aotensor.ops.search import searchsorted
-from aotensor.ops.shape.axes import expand_dims
-from aotensor.ops.shape.extents import shape_i
-from aotensor.ops.shape.join import concatenate, join
-from aotensor.solutions.formulas import number
+from aotensor.solutions.formulas import ending, number
+from aotensor.solutions.results import Ending
 from aotensor.solutions.trajectories.control import Control, State
 
 
-def integrated(control: Control, y0: Variable, times: Variable) -> tuple[Variable, State]:
-    """(y at the times, nan after a failure; the last state).   (m, n)"""
+def integrated(control: Control, y0: Variable, times: Variable) -> tuple[Variable, State, list[Variable]]:
+    """(y at the times, nan after a failure; the last state; `State.start` before each time).   (m, n), …, (m, …)"""
     opening = control.opening(y0)
     count = len(opening.flat())
 
@@ -46,57 +42,69 @@ def integrated(control: Control, y0: Variable, times: Variable) -> tuple[Variabl
         inside = control.method.inside(t, y, h, found.y, stages, share)
         inside = switch(eq(h, 0), found.y, inside)
         is_there = ge(control.direction * (found.t - target), 0)
-        return [*found.flat(), switch(is_there, inside, number(float("nan"), y))]
+        return [*found.flat(), switch(is_there, inside, number(float("nan"), y)), *s.start]
 
-    outputs, _ = Loop(round_to, [times], [*opening.flat(), None], None).run(-1, "solve_ivp", keep_last=True)
-    return outputs[-1], opening.from_flat(outputs[:count])
-
-
-def recorded(control: Control, y0: Variable, last: Variable) -> Variable:
-    """The sizes of all attempted steps up to a time, 0 for rejected ones.   (attempts,)"""
-    opening = control.opening(y0)
-
-    def advance(*values: Variable) -> tuple[list[Variable], until]:
-        s = opening.from_flat(values)
-        new = control.attempt(s)
-        size = switch(new.is_rejected, number(0, new.t), new.before[2])
-        return [*new.flat(), size], until(control.has_reached(new, last))
-
-    limit = constant(control.max_steps, dtype="int64")
-    outputs, _ = Loop(advance, None, [*opening.flat(), None], None, limit).run(-1, "record", keep_last=True, pads=True)
-    return outputs[-1]
+    infos = [*opening.flat(), None, *[None] * len(opening.start)]
+    outputs, _ = Loop(round_to, [times], infos, None).run(-1, "solve_ivp", keep_last=True)
+    return outputs[count], opening.from_flat(outputs[:count]), outputs[count + 1 :]
 
 
-def repeated(control: Control, y0: Variable, times: Variable) -> Variable:
-    """y at the times by the recorded steps of `integrated`; step sizes have no derivative.   (m, n)
+def repeated(control: Control, y0: Variable, times: Variable) -> tuple[Variable, list[Variable]]:
+    """(y at the times, `State.start` before each time) by the steps of `integrated`, to be differentiated.
 
-    One loop has both: a step, or a look at a time inside of the next step. So the graph of a step is there once.
+    A round is a loop over turns: a step, or, where the next time is inside of the step, a look at it that does not
+    move on and ends the round. So the graph of a step is there once.
     """
-    t0, method = control.start, control.method
-    last = join(0, expand_dims(t0, 0), times)[-1]
-    sizes = disconnected_grad(recorded(control, y0, last))
+    opening = control.opening(y0)
+    limits = _lengths(control.max_steps + 1)
+    size = len(opening.start)
 
-    here = method.begin(t0, y0)
+    def turn(target: Variable, values: Sequence[Variable]) -> list[Variable]:
+        *start, before, is_open = values
+        s = State.from_start(start)
+        new = control.attempt(s)
+        _, _, h, *stages = new.before
+        is_there = and_(invert(new.is_rejected), ge(control.direction * (new.t - target), 0))
+        share = switch(is_there, target - s.t, number(0, s.t)) / switch(eq(h, 0), number(1, h), h)
+        found = control.method.inside(s.t, s.y, h, new.y, stages, share)
+        t = switch(new.is_rejected, s.t, s.t + h)
+        stays = or_(is_there, invert(is_open))
+        moved = [t, new.y, new.size, new.is_rejected, *new.carry]
+        kept = [switch(stays, old, now) for old, now in zip(start, moved, strict=True)]
+        is_lost = eq(new.status, ending(Ending.NO_PROGRESS))
+        goes_on = and_(is_open, invert(or_(is_there, is_lost)))
+        return [*kept, switch(is_open, found, before), goes_on]
 
-    def advance(
-        h: Variable, is_look: Variable, target: Variable, t: Variable, y: Variable, *carry: Variable
-    ) -> list[Variable]:
-        made = method.step(t, y, carry, h)
-        share = switch(is_look, target - t, number(0, t)) / switch(eq(h, 0), number(1, h), h)
-        found = method.inside(t, y, h, made.y, made.stages, share)
-        moved = zip((t + h, made.y, *made.carry), (t, y, *carry), strict=True)
-        return [*(switch(is_look, then, now) for now, then in moved), found]
+    def turns(target: Variable, values: Sequence[Variable], level: int) -> list[Variable]:
+        if level == len(limits):
+            return turn(target, values)
 
-    steps, looks = shape_i(sizes, 0), shape_i(times, 0)
-    ends = t0 + cumsum(sizes)
-    place = minimum(searchsorted(control.direction * ends, control.direction * disconnected_grad(times)), steps - 1)
-    order = argsort(concatenate([place * 2, arange(steps) * 2 + 1]), kind="stable")
-    sequences = [
-        concatenate([sizes[place], sizes])[order],
-        lt(order, looks),
-        concatenate([times, zeros([steps], times.dtype)])[order],
-    ]
-    (*_, values), _ = Loop(advance, sequences, [t0, y0, *here, None], None).run(
-        -1, "solve_ivp", keep_last=True, frugal=True
-    )
-    return values[arange(looks) + place]
+        def advance(*inner: Variable) -> tuple[list[Variable], until]:
+            new = turns(target, inner, level + 1)
+            return new, until(invert(new[-1]))
+
+        limit = constant(limits[level], dtype="int64")
+        label = "steps" if level == len(limits) - 1 else "segments"
+        return Loop(advance, None, list(values), None, limit).run(
+            -1, label, keep_last=True, frugal=True, pads=True
+        )[0]
+
+    def round_to(target: Variable, *start: Variable) -> list[Variable]:
+        found = turns(target, [*start, start[1], constant(True, dtype="bool")], 0)
+        return [*found[:size], found[size], *start]
+
+    infos = [*opening.start, None, *[None] * size]
+    outputs, _ = Loop(round_to, [times], infos, None).run(-1, "solve_ivp", keep_last=True, frugal=True)
+    return outputs[size], outputs[size + 1 :]
+
+
+_LEAST: Final = 16
+"""Loops of at most so many turns have no segments."""
+
+
+def _lengths(turns: int) -> list[int]:
+    """The largest numbers of segments, and of turns in one, for a number of turns: about its root."""
+    if turns <= _LEAST:
+        return [turns]
+    inner = isqrt(turns - 1) + 1
+    return [-(-turns // inner), inner]

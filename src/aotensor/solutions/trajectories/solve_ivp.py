@@ -143,7 +143,7 @@ def solve_ivp(
     if events is not None:
         traced = traced_events(_NAME, events, system, arguments(args), max_events)
         return _with_events(problem, given, traced, raise_on_failure)
-    values, status, steps, attempts = _as_op(problem, given).apply(*given, *system.parameters).outputs
+    values, status, steps, attempts, *_ = _as_op(problem, given).apply(*given, *system.parameters).outputs
     if raise_on_failure:
         values = check_converged(_NAME, values, status)
     return Trajectory(times, values, eq(status, ending(Ending.CONVERGED)), status, steps, attempts)
@@ -223,26 +223,31 @@ def _in_order(
     direction = switch(ge(end, start), number(1, start), number(-1, start))
     order = argsort(direction * disconnected_grad(places), kind="stable")
     to_there = [start, end, y0, places[order], *rest]
-    y, *counts = _as_op(problem, to_there).apply(*to_there, *parameters).outputs
-    return [matrix_transpose(y)[argsort(order, kind="stable")], *counts]
+    y, status, steps, attempts, *_ = _as_op(problem, to_there).apply(*to_there, *parameters).outputs
+    return [matrix_transpose(y)[argsort(order, kind="stable")], status, steps, attempts]
 
 
 def _as_op(problem: Problem, given: Sequence[Variable]) -> OpFromGraph:
-    """The integration as an op with derivatives: (*given, *parameters) → (y, status, steps, attempts)."""
+    """The integration as an op with derivatives: (*given, *parameters) → (y, status, steps, attempts, *starts).
+
+    starts: `State.start` before each time, from which reverse mode repeats the steps up to it.
+    """
     slots = [symbol(x, name) for x, name in zip(given, _NAMES, strict=False)]
     control, inputs = problem.control(slots), [*slots, *problem.system.slots]
-    values, last = integrated(control, slots[2], slots[3])
+    values, last, starts = integrated(control, slots[2], slots[3])
     status = switch(eq(last.status, ending(Ending.RUNNING)), ending(Ending.CONVERGED), last.status)
-    outputs = [matrix_transpose(values), status, last.steps, last.attempts]
-    along = Subgraph(tuple(inputs), (matrix_transpose(repeated(control, slots[2], slots[3])),))
-    connected = along.influences[0]
-    rules = Rules(Expansion(inputs, along.outputs))
+    outputs = [matrix_transpose(values), status, last.steps, last.attempts, *starts]
+    values, starts = repeated(control, slots[2], slots[3])
+    rules = Rules(Expansion(inputs, [matrix_transpose(values), *starts]))
+    sources = Subgraph(tuple(inputs), tuple(rules.steps.outputs)).influences
     return OpFromGraph(
         inputs,
         outputs,
         pullback=rules.pullback,
         pushforward=rules.pushforward,
-        connection_pattern=[[k in connected, False, False, False] for k in range(len(inputs))],
+        connection_pattern=[
+            [k in sources[0], *[False] * _COUNTS, *(k in source for source in sources[1:])] for k in range(len(inputs))
+        ],
         name=_NAME,
     )
 
@@ -252,19 +257,28 @@ _NAMES: Final = ("t0", "t1", "y0", "t_eval", "rtol", "atol", "max_step", "first_
 
 @dataclass(frozen=True)
 class Rules:
-    """Derivatives along the steps; nan where the integration failed.   steps: the inputs of the op → y"""
+    """Derivatives along the steps; nan where the integration failed.   steps: the inputs of the op → y, *starts"""
 
     steps: Expansion
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         """Cotangents of all inputs."""
-        terms = pull_through(self.steps, inputs, outputs[:1], [_if_found(outputs[1], cotangents[0])])
+        given = [_if_found(outputs[1], term) for term in _without_counts(cotangents)]
+        terms = pull_through(self.steps, inputs, _without_counts(outputs), given)
         return [_if_found(outputs[1], term) for term in terms]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         """The tangent of y; the counts have none."""
-        (moved,) = push_through(self.steps, inputs, outputs[:1], tangents)
-        return [_if_found(outputs[1], moved), *(disconnected() for _ in outputs[1:])]
+        moved, *others = push_through(self.steps, inputs, _without_counts(outputs), tangents)
+        return [_if_found(outputs[1], moved), *[disconnected()] * _COUNTS, *others]
+
+
+_COUNTS: Final = 3
+"""Outputs without derivatives: status, steps, attempts."""
+
+
+def _without_counts(values: Variables) -> list[Variable]:
+    return [values[0], *values[1 + _COUNTS :]]
 
 
 def _if_found(status: Variable, term: Variable) -> Variable:

@@ -164,6 +164,7 @@ def _recomputed_rows(
         has_condition=False,
         needs_step=False,
         pads=False,
+        keeps_rows=False,
     )
     found = again.apply(outputs[-1], *given.flat()[1:]).outputs
     return {x: found[x.index] for x in rows}

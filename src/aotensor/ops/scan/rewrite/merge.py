@@ -62,7 +62,8 @@ def _is_candidate(first: Apply, second: Apply) -> bool:
     one, other = first.op, second.op
     same = first.inputs[0] is second.inputs[0]
     return same and all(
-        getattr(one, name) == getattr(other, name) for name in ("is_reversed", "has_condition", "is_frugal")
+        getattr(one, name) == getattr(other, name)
+        for name in ("is_reversed", "has_condition", "is_frugal", "pads", "keeps_rows")
     )
 
 
