@@ -14,9 +14,10 @@ from aotensor.core.types import dim_name
 from aotensor.driver.definition import Definition
 from aotensor.driver.function_spec import work_of
 from aotensor.driver.recipe import Lowered, Options, lower, make_library
-from aotensor.errors import GraphTypeError, GraphValueError, OptionError
+from aotensor.errors import GraphTypeError, GraphValueError, OptionError, UnsupportedError
 from aotensor.graph.passes.remarks import Note
-from aotensor.ops.scan.rewrite.checkpoint import EVERY, STEPS, Checkpoints
+from aotensor.ops.scan.rewrite.checkpoint import Checkpoints
+from aotensor.ops.scan.rewrite.groups import EVERY, STEPS
 from aotensor.passes.report.bounds import refuse_heap, workspace_at
 from aotensor_runtime.abi import WORKSPACE_ALIGNMENT
 
@@ -120,15 +121,30 @@ class Memory:
         return any(map(_is_applied, self._checkpointed(1).graph_notes))
 
     def footprints(self) -> Iterator[Footprint]:
-        """Footprints without checkpoints, then with 1, 2, … levels of checkpoints, until a level changes nothing."""
+        """Footprints without checkpoints, then with 1, 2, … levels of checkpoints, until a level changes nothing.
+
+        A level at which the number of bytes depends on values is left out.
+
+        Raises: UnsupportedError if that holds for all levels.
+        """
         known: list[list[object]] = []
+        error: UnsupportedError | None = None
+        has_bound = False
         for levels in range(LEVELS + 1):
             function = self._checkpointed(levels)
             lengths = [note.subjects[1] for note in function.graph_notes if _is_applied(note)]
             if lengths in known:
-                return
+                break
             known.append(lengths)
-            yield self._measured(function)
+            try:
+                found = self._measured(function)
+            except UnsupportedError as unbounded:
+                error = error or unbounded
+                continue
+            has_bound = True
+            yield found
+        if error is not None and not has_bound:
+            raise error
 
     def within(self, most: int) -> Definition:
         """The function with the fewest checkpoints whose workspace and stack fit the bound.

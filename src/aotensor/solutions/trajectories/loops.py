@@ -9,8 +9,10 @@ of √n of its steps: it stores the states between segments, and those of the st
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isqrt
+from math import isqrt, prod
 from typing import Final
+
+import numpy as np
 
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.elementwise.compare import and_, eq, ge, invert, or_, switch
@@ -56,7 +58,7 @@ def repeated(control: Control, y0: Variable, times: Variable) -> tuple[Variable,
     move on and ends the round. So the graph of a step is there once.
     """
     opening = control.opening(y0)
-    limits = _lengths(control.max_steps + 1)
+    limits = _lengths(control.max_steps + 1, opening.start)
     size = len(opening.start)
 
     def turn(target: Variable, values: Sequence[Variable]) -> list[Variable]:
@@ -85,9 +87,8 @@ def repeated(control: Control, y0: Variable, times: Variable) -> tuple[Variable,
 
         limit = constant(limits[level], dtype="int64")
         label = "steps" if level == len(limits) - 1 else "segments"
-        return Loop(advance, None, list(values), None, limit).run(
-            -1, label, keep_last=True, frugal=True, pads=True
-        )[0]
+        loop = Loop(advance, None, list(values), None, limit)
+        return loop.run(-1, label, keep_last=True, frugal=True, pads=True)[0]
 
     def round_to(target: Variable, *start: Variable) -> list[Variable]:
         found = turns(target, [*start, start[1], constant(True, dtype="bool")], 0)
@@ -98,13 +99,16 @@ def repeated(control: Control, y0: Variable, times: Variable) -> tuple[Variable,
     return outputs[size], outputs[size + 1 :]
 
 
-_LEAST: Final = 16
-"""Loops of at most so many turns have no segments."""
+_WHOLE: Final = 1 << 16
+"""Bytes of the states of all turns, up to which a loop has no segments: they repeat its turns once more."""
 
 
-def _lengths(turns: int) -> list[int]:
+def _lengths(turns: int, states: Sequence[Variable]) -> list[int]:
     """The largest numbers of segments, and of turns in one, for a number of turns: about its root."""
-    if turns <= _LEAST:
+    shapes = [x.static_shape for x in states]
+    known = [prod(n for n in shape if n is not None) for shape in shapes if None not in shape]
+    row = sum(n * np.dtype(x.dtype).itemsize for n, x in zip(known, states, strict=False))
+    if len(known) == len(states) and turns * row <= _WHOLE:
         return [turns]
     inner = isqrt(turns - 1) + 1
     return [-(-turns // inner), inner]

@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 from aotensor.core.types import TensorType
 from aotensor.graph.op import Apply
-from aotensor.graph.passes.remarks import applied, missed
+from aotensor.graph.passes.remarks import missed
 from aotensor.graph.passes.run import graph_pass
 from aotensor.graph.site import variables_at
 from aotensor.graph.subgraph import Subgraph
@@ -31,9 +31,10 @@ from aotensor.ops.elementwise.arithmetic import maximum
 from aotensor.ops.ranges import arange
 from aotensor.ops.scan.extents import rebuilt
 from aotensor.ops.scan.op import Scan
-from aotensor.ops.scan.rewrite.groups import Group, groups_of, without_conditions
+from aotensor.ops.scan.rewrite.groups import Group, groups_of, report_segments, without_conditions
 from aotensor.ops.scan.rewrite.lengths import Extents, Lengths
 from aotensor.ops.scan.rewrite.prune import rest_of_last_row
+from aotensor.ops.scan.rewrite.stopping import segment_stopping
 from aotensor.ops.scan.rows import SegmentRows
 from aotensor.ops.shape.axes import shape_padleft
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extents_of
@@ -57,16 +58,17 @@ class Checkpoints:
         """The graph with the values of forward steps recomputed segment by segment, in all loops that others read."""
         if not self.levels:
             return list(outputs)
-        found = without_conditions(outputs, stop)
+        segmented = segment_stopping(outputs, stop, self.levels)
+        found = without_conditions(segmented, stop)
         groups = groups_of(found, stop)
         if not groups:
-            return list(outputs)
+            return segmented
         lengths = Lengths(self.extents, stop, found, self.levels)
         chosen = {}
         for group in groups:
             segments = lengths.segments(group)
             if segments:
-                _report(group, segments)
+                report_segments(group.loops[0], segments, len(group.dropped))
                 chosen[id(group)] = segments
             elif segments is None:
                 missed("loop {} stores its values: its trip count depends on values", group.loops[0])
@@ -353,17 +355,3 @@ def _next_states(op: Scan, old: Variables, last: Variables, mapped: Variables) -
 
 def _symbol(count: SymbolicExtent) -> Variable:
     return count if isinstance(count, Variable) else constant(count, dtype="int64")
-
-
-EVERY: Final = "stores states every "
-STEPS: Final = " steps"
-
-
-def _report(group: Group, lengths: Sequence[int]) -> None:
-    """Record what a group no longer stores."""
-    shown, count = " and ".join(map(str, lengths)), len(lengths)
-    applied(
-        f"loop {{}}: {EVERY}{{}}{STEPS} instead of {{}} values of each step; {{}} more forward "
-        f"pass{'es' * (count > 1)}",
-        group.loops[0], shown, len(group.dropped), count,
-    )  # fmt: skip

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from aotensor.graph.op import Apply
+from aotensor.graph.passes.remarks import applied
 from aotensor.graph.site import variables_at
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Constant, Variable
@@ -36,7 +38,7 @@ class Group:
 def groups_of(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Group]:
     """The groups of a graph; loops that read no other loops, and are read by none, belong to no group."""
     nodes = toposort(outputs, stop=stop)
-    readers = _readers(nodes, outputs)
+    readers = readers_of(nodes, outputs)
     always = evaluated_always(outputs)
     owners: dict[Apply, Group] = {}
     for node in nodes:
@@ -83,7 +85,7 @@ def stacked_outputs(node: Apply) -> list[Variable]:
     return [*(x for x, on in zip(made.states, op.is_stacked, strict=True) if on), *made.mapped]
 
 
-def _readers(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> dict[Variable, list[Apply | None]]:
+def readers_of(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> dict[Variable, list[Apply | None]]:
     """The nodes that read each value; None stands for the caller."""
     readers: dict[Variable, list[Apply | None]] = {x: [None] for x in outputs}
     for node in nodes:
@@ -123,7 +125,7 @@ def without_conditions(outputs: Sequence[Variable], stop: Collection[Variable]) 
     one that repeats these without the condition.
     """
     nodes = toposort(outputs, stop=stop)
-    readers = _readers(nodes, outputs)
+    readers = readers_of(nodes, outputs)
     known: dict[Variable, Variable] = {}
     for node in nodes:
         new = rebuilt(node, known)
@@ -168,3 +170,17 @@ def _recomputed_rows(
     )
     found = again.apply(outputs[-1], *given.flat()[1:]).outputs
     return {x: found[x.index] for x in rows}
+
+
+EVERY: Final = "stores states every "
+STEPS: Final = " steps"
+
+
+def report_segments(loop: Apply, lengths: Sequence[int], dropped: int) -> None:
+    """Record a remark on the values of a loop's steps that are no longer stored.   dropped: their number"""
+    shown, count = " and ".join(map(str, lengths)), len(lengths)
+    applied(
+        f"loop {{}}: {EVERY}{{}}{STEPS} instead of {{}} values of each step; {{}} more forward "
+        f"pass{'es' * (count > 1)}",
+        loop, shown, dropped, count,
+    )  # fmt: skip
