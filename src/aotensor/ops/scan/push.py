@@ -16,7 +16,7 @@ from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 from aotensor.graph.vectorize import batch
 from aotensor.ops.batching import repeated
-from aotensor.ops.create import zeros, zeros_like
+from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.compare import cast, invert, or_, switch
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.reduce.sums import all as all_of

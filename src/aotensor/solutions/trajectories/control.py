@@ -6,7 +6,7 @@ As in SciPy's integrators: Hairer, Nørsett & Wanner (1993), sections II.4 and I
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,6 +42,12 @@ class Control:
     longest: Variable
     first: Variable | None
     max_steps: int
+
+    def without_derivatives(self) -> Control:
+        """The control with a span, tolerances and limits that have no derivatives, but for the start."""
+        names = ("end", "direction", "rtol", "atol", "longest")
+        first = None if self.first is None else disconnected_grad(self.first)
+        return replace(self, first=first, **{name: disconnected_grad(getattr(self, name)) for name in names})
 
     def scale(self, y: Variable, other: Variable) -> Variable:
         """The tolerance of each component, by which errors are divided.   (n,)"""

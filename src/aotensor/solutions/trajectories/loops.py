@@ -57,6 +57,7 @@ def repeated(control: Control, y0: Variable, times: Variable) -> tuple[Variable,
     A round is a loop over turns: a step, or, where the next time is inside of the step, a look at it that does not
     move on and ends the round. So the graph of a step is there once.
     """
+    control = control.without_derivatives()
     opening = control.opening(y0)
     limits = _lengths(control.max_steps + 1, opening.start)
     size = len(opening.start)

@@ -1,23 +1,16 @@
-"""solve_ivp: initial value problems as SciPy states them, with derivatives by the accepted steps."""
+"""solve_ivp: initial value problems as SciPy states them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.gradient.composite import OpFromGraph
-from aotensor.gradient.forward import push_through
-from aotensor.gradient.sweep import pull_through
+from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.coercion import check_choice, coerced
-from aotensor.graph.expansion import Expansion
-from aotensor.graph.op import disconnected, has_value
-from aotensor.graph.subgraph import Subgraph
-from aotensor.graph.variable import Constant, Variable, Variables, as_tensor, constant
+from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.elementwise.arithmetic import maximum
 from aotensor.ops.elementwise.compare import and_, cast, eq, ge, gt, le, switch
 from aotensor.ops.gradient_control import disconnected_grad
@@ -31,16 +24,13 @@ from aotensor.solutions.driver import symbol
 from aotensor.solutions.formulas import ending, number
 from aotensor.solutions.problem import arguments
 from aotensor.solutions.results import Ending
-from aotensor.solutions.slopes import MATRICES, Slopes, chosen_slopes
+from aotensor.solutions.slopes import MATRICES, chosen_slopes
 from aotensor.solutions.trajectories.checks import times_in_span
-from aotensor.solutions.trajectories.control import Control
+from aotensor.solutions.trajectories.derivatives import ADJOINTS, NAME, NAMES, Problem, check_continuous, integration
 from aotensor.solutions.trajectories.events import Events, differentiable_times, searched, traced_events
-from aotensor.solutions.trajectories.loops import integrated, repeated
-from aotensor.solutions.trajectories.methods import stepper
-from aotensor.solutions.trajectories.system import System, traced_system
+from aotensor.solutions.trajectories.system import traced_system
 from aotensor.solutions.trajectories.tableaus import METHODS, Rosenbrock, RungeKutta
 
-_NAME: Final = "solve_ivp"
 _ROUNDINGS: Final = 100
 """rtol is not below so many roundings of the dtype."""
 
@@ -89,6 +79,7 @@ def solve_ivp(
     max_step: Any = np.inf,
     max_steps: int = 10_000,
     raise_on_failure: bool = False,
+    adjoint: str = "discrete",
 ) -> Trajectory:
     """y(t) with dy/dt = fun(t, y, *args), y(t_span[0]) = y0, at the times t_eval, integrated inside of the library.
 
@@ -111,61 +102,56 @@ def solve_ivp(
     changes than max_events, success is false, and all values that are stored are good.
 
     Derivatives are those of the accepted steps, whose sizes are constants, and of the times of events: forward and
-    reverse, to any order, in y0, the times and all that fun and events read. Reverse mode stores the state of each
-    step.
+    reverse, to any order, in y0, the times and all that fun and events read. Reverse mode stores states between
+    segments of steps, and repeats one segment at a time: about 2·√max_steps states. adjoint="continuous": reverse
+    mode integrates the adjoint equation backward instead, from each time to the one before, with the same method and
+    tolerances. It stores the states at t_eval only, and agrees with forward mode to the tolerance; without events.
 
     Raises: GraphTypeError, GraphValueError for arguments of another kind; a t_eval outside of the span or out of order
-    is an error at run time where it is not known before.
+    is an error at run time where it is not known before. UnsupportedError for a continuous adjoint with events, or of a
+    fun that reads sparse or complex values.
     """
-    check_choice(f"{_NAME}: method", method, tuple(METHODS))
-    system, y = traced_system(_NAME, fun, y0, arguments(args))
+    check_choice(f"{NAME}: method", method, tuple(METHODS))
+    system, y = traced_system(NAME, fun, y0, arguments(args))
     if isinstance(METHODS[method], RungeKutta) and not (jacobian is None and jac_sparsity is None):
         implicit = ", ".join(name for name, table in METHODS.items() if isinstance(table, Rosenbrock))
         raise GraphValueError(
-            f"{_NAME}: method {method!r} uses no Jacobian: jacobian and jac_sparsity are for {implicit}"
+            f"{NAME}: method {method!r} uses no Jacobian: jacobian and jac_sparsity are for {implicit}"
         )
-    slopes = chosen_slopes(_NAME, "y0", system.y, jacobian, jac_sparsity, MATRICES)
+    slopes = chosen_slopes(NAME, "y0", system.y, jacobian, jac_sparsity, MATRICES)
     start, end = _span(t_span, y)
     times = _vector("t_eval", t_eval, y)
     tolerances = _tolerance("rtol", rtol, y, _ROUNDINGS * float(np.finfo(y.dtype).eps)), _tolerance("atol", atol, y)
     limits = [_positive("max_step", max_step, y)]
     limits += [] if first_step is None else [_positive("first_step", first_step, y)]
     if isinstance(max_steps, bool) or not isinstance(max_steps, int | np.integer) or max_steps < 1:
-        raise GraphValueError(f"{_NAME}: max_steps must be a number of steps, at least 1, not {max_steps!r}")
+        raise GraphValueError(f"{NAME}: max_steps must be a number of steps, at least 1, not {max_steps!r}")
     if max_events is not None:
         if max_events < 1:
-            raise GraphValueError(f"{_NAME}: max_events must be a number of times, at least 1, not {max_events!r}")
+            raise GraphValueError(f"{NAME}: max_events must be a number of times, at least 1, not {max_events!r}")
         if events is None:
-            raise GraphValueError(f"{_NAME}: max_events needs events")
+            raise GraphValueError(f"{NAME}: max_events needs events")
     times = times_in_span(times, start, end)
     given = [start, end, y, times, *tolerances, *limits]
-    problem = Problem(system, method, slopes, int(max_steps), len(limits) > 1)
+    check_choice(f"{NAME}: adjoint", adjoint, ADJOINTS)
+    problem = Problem(system, method, slopes, int(max_steps), len(limits) > 1, adjoint == "continuous")
+    if problem.is_continuous:
+        check_continuous(system)
+        if slopes.kind == "sparse":
+            raise UnsupportedError(
+                f'{NAME}: adjoint="continuous" has no sparse Jacobian', hint='use adjoint="discrete", or a dense one'
+            )
     if events is not None:
-        traced = traced_events(_NAME, events, system, arguments(args), max_events)
+        if problem.is_continuous:
+            raise UnsupportedError(
+                f'{NAME}: adjoint="continuous" has no times of events', hint='leave out events, or adjoint="discrete"'
+            )
+        traced = traced_events(NAME, events, system, arguments(args), max_events)
         return _with_events(problem, given, traced, raise_on_failure)
-    values, status, steps, attempts, *_ = _as_op(problem, given).apply(*given, *system.parameters).outputs
+    values, status, steps, attempts, *_ = integration(problem, given).apply(*given, *system.parameters).outputs
     if raise_on_failure:
-        values = check_converged(_NAME, values, status)
+        values = check_converged(NAME, values, status)
     return Trajectory(times, values, eq(status, ending(Ending.CONVERGED)), status, steps, attempts)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """The static part of an integration: system, method, options.   has_first: is the first step size given?"""
-
-    system: System
-    method: str
-    slopes: Slopes
-    max_steps: int
-    has_first: bool
-
-    def control(self, values: Sequence[Variable]) -> Control:
-        """The step size control for the values of the op's inputs."""
-        start, end, _, _, rtol, atol, longest, *first = values
-        direction = switch(ge(end, start), number(1, start), number(-1, start))
-        size = first[0] if self.has_first else None
-        method = stepper(self.system, self.method, self.slopes)
-        return Control(method, start, end, direction, rtol, atol, longest, size, self.max_steps)
 
 
 def _with_events(problem: Problem, given: Sequence[Variable], events: Events, raises: bool) -> Trajectory:
@@ -173,7 +159,7 @@ def _with_events(problem: Problem, given: Sequence[Variable], events: Events, ra
     derivatives.
     """
     system = problem.system
-    slots = [symbol(x, name) for x, name in zip(given, _NAMES, strict=False)]
+    slots = [symbol(x, name) for x, name in zip(given, NAMES, strict=False)]
     inputs, values = [*slots, *system.slots, *events.slots], [*given, *system.parameters, *events.parameters]
     found = searched(problem.control(slots), slots[2], events, inputs, values)
     start, end, _, times, *_ = given
@@ -195,7 +181,7 @@ def _with_events(problem: Problem, given: Sequence[Variable], events: Events, ra
     is_full = and_(is_good, any_of(gt(found.counts, constant(np.array(events.capacities)))))
     status = switch(is_full, ending(Ending.TOO_MANY_EVENTS), status)
     if raises:
-        rows = check_converged(_NAME, rows, status)
+        rows = check_converged(NAME, rows, status)
     opened = eq(found.status, ending(Ending.CONVERGED))
     is_stored, is_seen = and_(found.is_stored, opened), and_(is_event, is_good)
     count, total = shape_i(times, 0), sum(events.capacities)
@@ -218,73 +204,13 @@ def _with_events(problem: Problem, given: Sequence[Variable], events: Events, ra
 def _in_order(
     problem: Problem, given: Sequence[Variable], places: Variable, parameters: Sequence[Variable]
 ) -> list[Variable]:
-    """States at times in any order, (times, n), with status, steps and attempts.   given: as for `_as_op`"""
+    """States at times in any order, (times, n), with status, steps and attempts.   given: as for `integration`"""
     start, end, y0, _, *rest = given
     direction = switch(ge(end, start), number(1, start), number(-1, start))
     order = argsort(direction * disconnected_grad(places), kind="stable")
     to_there = [start, end, y0, places[order], *rest]
-    y, status, steps, attempts, *_ = _as_op(problem, to_there).apply(*to_there, *parameters).outputs
+    y, status, steps, attempts, *_ = integration(problem, to_there).apply(*to_there, *parameters).outputs
     return [matrix_transpose(y)[argsort(order, kind="stable")], status, steps, attempts]
-
-
-def _as_op(problem: Problem, given: Sequence[Variable]) -> OpFromGraph:
-    """The integration as an op with derivatives: (*given, *parameters) → (y, status, steps, attempts, *starts).
-
-    starts: `State.start` before each time, from which reverse mode repeats the steps up to it.
-    """
-    slots = [symbol(x, name) for x, name in zip(given, _NAMES, strict=False)]
-    control, inputs = problem.control(slots), [*slots, *problem.system.slots]
-    values, last, starts = integrated(control, slots[2], slots[3])
-    status = switch(eq(last.status, ending(Ending.RUNNING)), ending(Ending.CONVERGED), last.status)
-    outputs = [matrix_transpose(values), status, last.steps, last.attempts, *starts]
-    values, starts = repeated(control, slots[2], slots[3])
-    rules = Rules(Expansion(inputs, [matrix_transpose(values), *starts]))
-    sources = Subgraph(tuple(inputs), tuple(rules.steps.outputs)).influences
-    return OpFromGraph(
-        inputs,
-        outputs,
-        pullback=rules.pullback,
-        pushforward=rules.pushforward,
-        connection_pattern=[
-            [k in sources[0], *[False] * _COUNTS, *(k in source for source in sources[1:])] for k in range(len(inputs))
-        ],
-        name=_NAME,
-    )
-
-
-_NAMES: Final = ("t0", "t1", "y0", "t_eval", "rtol", "atol", "max_step", "first_step")
-
-
-@dataclass(frozen=True)
-class Rules:
-    """Derivatives along the steps; nan where the integration failed.   steps: the inputs of the op → y, *starts"""
-
-    steps: Expansion
-
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        """Cotangents of all inputs."""
-        given = [_if_found(outputs[1], term) for term in _without_counts(cotangents)]
-        terms = pull_through(self.steps, inputs, _without_counts(outputs), given)
-        return [_if_found(outputs[1], term) for term in terms]
-
-    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        """The tangent of y; the counts have none."""
-        moved, *others = push_through(self.steps, inputs, _without_counts(outputs), tangents)
-        return [_if_found(outputs[1], moved), *[disconnected()] * _COUNTS, *others]
-
-
-_COUNTS: Final = 3
-"""Outputs without derivatives: status, steps, attempts."""
-
-
-def _without_counts(values: Variables) -> list[Variable]:
-    return [values[0], *values[1 + _COUNTS :]]
-
-
-def _if_found(status: Variable, term: Variable) -> Variable:
-    if not has_value(term) or term.is_sparse:
-        return term
-    return switch(eq(status, ending(Ending.CONVERGED)), term, number(float("nan"), term))
 
 
 def _span(t_span: Any, y: Variable) -> tuple[Variable, Variable]:
@@ -293,7 +219,7 @@ def _span(t_span: Any, y: Variable) -> tuple[Variable, Variable]:
     if isinstance(pair, Variable | np.ndarray) and pair.ndim == 1:
         pair = [pair[0], pair[1]]
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise GraphTypeError(f"{_NAME}: t_span must be a pair (t0, t1)")
+        raise GraphTypeError(f"{NAME}: t_span must be a pair (t0, t1)")
     start, end = (_scalar("t_span", x, y) for x in pair)
     return start, end
 
@@ -301,16 +227,16 @@ def _span(t_span: Any, y: Variable) -> tuple[Variable, Variable]:
 def _scalar(what: str, value: Any, y: Variable) -> Variable:
     x = as_tensor(value)
     if x.ndim != 0:
-        raise GraphValueError(f"{_NAME}: {what} must hold scalars", lines=[x.describe()])
+        raise GraphValueError(f"{NAME}: {what} must hold scalars", lines=[x.describe()])
     if isinstance(x, Constant) and not np.isfinite(x.data):
-        raise GraphValueError(f"{_NAME}: {what} must be finite, not {x.data}")
+        raise GraphValueError(f"{NAME}: {what} must be finite, not {x.data}")
     return cast(x, y.dtype)
 
 
 def _vector(what: str, value: Any, y: Variable) -> Variable:
     x = as_tensor(value)
     if x.ndim != 1:
-        raise GraphValueError(f"{_NAME}: {what} must be a vector of times", lines=[x.describe()])
+        raise GraphValueError(f"{NAME}: {what} must be a vector of times", lines=[x.describe()])
     return cast(x, y.dtype)
 
 
@@ -319,13 +245,13 @@ def _tolerance(what: str, value: Any, y: Variable, least: float = 0.0) -> Variab
     x = as_tensor(value)
     if x.ndim > (what == "atol"):
         kind = "a scalar, or a vector like y0" if what == "atol" else "a scalar"
-        raise GraphValueError(f"{_NAME}: {what} must be {kind}", lines=[x.describe()])
+        raise GraphValueError(f"{NAME}: {what} must be {kind}", lines=[x.describe()])
     if isinstance(x, Constant):
         if not np.all(x.data > 0) or not np.all(np.isfinite(x.data)):
-            raise GraphValueError(f"{_NAME}: {what} must be above 0 and finite, not {x.data}")
+            raise GraphValueError(f"{NAME}: {what} must be above 0 and finite, not {x.data}")
         if np.any(x.data < least):
             raise GraphValueError(
-                f"{_NAME}: {what} must be at least {_ROUNDINGS} roundings of {y.dtype}, found {x.data}"
+                f"{NAME}: {what} must be at least {_ROUNDINGS} roundings of {y.dtype}, found {x.data}"
             )
     return cast(x, y.dtype)
 
@@ -334,5 +260,5 @@ def _positive(what: str, value: Any, y: Variable) -> Variable:
     """Convert a step size.   Raises: GraphValueError if it is not positive."""
     x = as_tensor(value)
     if x.ndim != 0 or (isinstance(x, Constant) and not x.data > 0):
-        raise GraphValueError(f"{_NAME}: {what} must be a number above 0", lines=[x.describe()])
+        raise GraphValueError(f"{NAME}: {what} must be a number above 0", lines=[x.describe()])
     return cast(x, y.dtype)

@@ -32,6 +32,10 @@ class System:
     slots: tuple[Variable, ...]
     parameters: tuple[Variable, ...]
 
+    def rate_of(self, t: Variable, y: Variable, parameters: Sequence[Variable]) -> Variable:
+        """f(t, y) with values in place of the slots.   (n,)"""
+        return replace([self.output], {self.t: t, self.y: y, **dict(zip(self.slots, parameters, strict=True))})[0]
+
     def rate(self, t: Variable, y: Variable) -> Variable:
         """f(t, y)   (n,)"""
         return replace([self.output], {self.t: t, self.y: y})[0]

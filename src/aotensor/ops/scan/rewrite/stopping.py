@@ -134,9 +134,7 @@ def _is_covered(node: Apply, pair: _Pair, readers: _Readers) -> bool:
     return is_row and set(op.depths) == {1} and not any(x in readers for x in stacked_outputs(node))
 
 
-def _segmented(
-    outputs: Sequence[Variable], stop: Collection[Variable], chosen: Sequence[_Segments]
-) -> list[Variable]:
+def _segmented(outputs: Sequence[Variable], stop: Collection[Variable], chosen: Sequence[_Segments]) -> list[Variable]:
     made = {segments.pair.loop: segments for segments in chosen if segments.lengths}
     if not made:
         return list(outputs)
