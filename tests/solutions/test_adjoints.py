@@ -75,7 +75,7 @@ def test_pendulum_as_scipy_integrates_its_adjoint() -> None:
 def test_second_derivatives_in_closed_form() -> None:
     """Of y = y0 / (1 + k·y0·t): reverse over reverse, and forward over reverse."""
     y0, k = at.dvector("y0", shape=(1,)), at.dscalar("k")
-    y = solved(lambda t, y: -k * y**2, (0.0, 2.0), y0, [1.5], rtol=1e-9, atol=1e-10).y[0, 0]
+    y = solved(lambda t, y: -k * y**2, (0.0, 2.0), y0, [1.5], rtol=1e-7, atol=1e-8).y[0, 0]
     first = aot.grad(y, k)
     f = aot.function([y0, k], [first, aot.grad(first, k), aot.grad(first, y0)[0], Rop(first, k, at.constant(1.0))])
     a, b, t = 1.3, 0.7, 1.5
@@ -83,7 +83,7 @@ def test_second_derivatives_in_closed_form() -> None:
     second = 2 * a**3 * t**2 / bottom**3
     mixed = -2 * a * t / bottom**2 + 2 * a**2 * b * t**2 / bottom**3
     expected = [-(a**2) * t / bottom**2, second, mixed, second]
-    np.testing.assert_allclose(f.reference(np.array([a]), b), expected, rtol=1e-7)
+    np.testing.assert_allclose(f.reference(np.array([a]), b), expected, rtol=1e-5)
 
 
 def test_the_discrete_adjoint_has_the_same_derivatives() -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from aotensor.graph.variable import Variable
 
 _FIXED_STEPS: Final = (
-    "a scan with a number of steps that is a constant or an extent, instead of an argument, until or solve_ivp"
+    "a scan with a number of steps that is a constant or an extent, instead of an argument, or until with all rows read"
 )
 
 
