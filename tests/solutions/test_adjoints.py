@@ -24,6 +24,7 @@ def solved(fun: Any, span: Any, y0: Any, times: Any, **options: Any) -> Any:
     return at.integrate.solve_ivp(fun, span, y0, t_eval=times, **given)
 
 
+@pytest.mark.shows("tensor/26-solve_ivp-adjoint")
 @pytest.mark.parametrize("method", METHODS)
 def test_linear_systems_in_closed_form(method: str) -> None:
     """y(T) = exp(A·T)·y0: derivatives in A by the Fréchet derivative of exp, in y0, t0 and T."""
@@ -42,6 +43,7 @@ def test_linear_systems_in_closed_form(method: str) -> None:
     np.testing.assert_allclose([by_start, by_end], [-weights @ flow @ a @ x, weights @ a @ flow @ x], rtol=1e-6)
 
 
+@pytest.mark.shows("tensor/26-solve_ivp-adjoint")
 def test_pendulum_as_scipy_integrates_its_adjoint() -> None:
     """Cotangents at several times, two of them equal, of a driven pendulum; compiled."""
     y0, k, times = at.dvector("y0", shape=(2,)), at.dscalar("k"), at.dvector("times")
@@ -72,6 +74,7 @@ def test_pendulum_as_scipy_integrates_its_adjoint() -> None:
         np.testing.assert_allclose(found, by_times, rtol=1e-7)
 
 
+@pytest.mark.shows("tensor/26-solve_ivp-adjoint")
 def test_second_derivatives_in_closed_form() -> None:
     """Of y = y0 / (1 + k·y0·t): reverse over reverse, and forward over reverse."""
     y0, k = at.dvector("y0", shape=(1,)), at.dscalar("k")
@@ -86,6 +89,7 @@ def test_second_derivatives_in_closed_form() -> None:
     np.testing.assert_allclose(f.reference(np.array([a]), b), expected, rtol=1e-5)
 
 
+@pytest.mark.shows("tensor/26-solve_ivp-adjoint")
 def test_the_discrete_adjoint_has_the_same_derivatives() -> None:
     """Of a system with a matrix, an int and a value that f does not read; and with vector tolerances, backward."""
     y0, matrix, count = at.dvector("y0"), at.dmatrix("matrix"), at.lscalar("count")
@@ -103,6 +107,7 @@ def test_the_discrete_adjoint_has_the_same_derivatives() -> None:
     np.testing.assert_allclose(by_matrix, others[1], rtol=1e-6)
 
 
+@pytest.mark.shows("tensor/26-solve_ivp-adjoint")
 def test_empty_and_short() -> None:
     """No equations, one equation, no times, a span of length 0; gradients are those of the discrete adjoint."""
     y0, k, end, times = at.dvector("y0"), at.dscalar("k"), at.dscalar("end"), at.dvector("times")
@@ -118,6 +123,7 @@ def test_empty_and_short() -> None:
             np.testing.assert_allclose(by_times, -0.7 * decay * x.sum(), rtol=1e-6)
 
 
+@pytest.mark.shows("tensor/26-solve_ivp-adjoint")
 def test_samples_are_integrated_together() -> None:
     y0, k, rates = at.dvector("y0", shape=(1,)), at.dscalar("k"), at.dvector("rates")
     y = solved(lambda t, y: -k * y, (0.0, 2.0), y0, [0.5, 2.0]).y.sum()
@@ -128,12 +134,14 @@ def test_samples_are_integrated_together() -> None:
     np.testing.assert_allclose(f.reference(np.array([3.0]), each), expected, rtol=1e-5)
 
 
+@pytest.mark.shows("tensor/26-solve_ivp-adjoint")
 def test_a_failure_has_no_derivative() -> None:
     k = at.dscalar("k")
     y = solved(lambda t, y: k * y**2, (0.0, 3.0), [1.0], [0.1, 3.0]).y
     assert np.isnan(aot.function([k], aot.grad(y[0, 0], k)).reference(1.0))
 
 
+@pytest.mark.shows("tensor/26-solve_ivp-adjoint")
 def test_what_has_no_continuous_adjoint() -> None:
     with pytest.raises(GraphValueError, match="solve_ivp: adjoint must be one of"):
         solved(lambda t, y: y, (0.0, 1.0), [1.0], [1.0], adjoint="backsolve")

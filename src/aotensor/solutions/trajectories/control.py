@@ -45,9 +45,10 @@ class Control:
 
     def without_derivatives(self) -> Control:
         """The control with a span, tolerances and limits that have no derivatives, but for the start."""
-        names = ("end", "direction", "rtol", "atol", "longest")
+        given = self.end, self.direction, self.rtol, self.atol, self.longest
+        end, direction, rtol, atol, longest = map(disconnected_grad, given)
         first = None if self.first is None else disconnected_grad(self.first)
-        return replace(self, first=first, **{name: disconnected_grad(getattr(self, name)) for name in names})
+        return replace(self, end=end, direction=direction, rtol=rtol, atol=atol, longest=longest, first=first)
 
     def scale(self, y: Variable, other: Variable) -> Variable:
         """The tolerance of each component, by which errors are divided.   (n,)"""

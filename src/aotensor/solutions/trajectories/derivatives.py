@@ -198,14 +198,15 @@ class _Adjoint:
 
     def size(self, parameters: Sequence[Variable]) -> Variable:
         """The number of elements of μ, an int64 scalar."""
-        total = constant(0, dtype="int64")
+        total: Variable = constant(0, dtype="int64")
         for x, term in zip(parameters, self.by_slots, strict=True):
             total = total + _elements(x) if has_value(term) else total
         return total
 
     def terms(self, sums: Variable, parameters: Sequence[Variable]) -> dict[int, Variable]:
         """Position of a parameter → its cotangent: a part of μ, or null or disconnected."""
-        found, place = dict(enumerate(self.by_slots)), constant(0, dtype="int64")
+        found = dict(enumerate(self.by_slots))
+        place: Variable = constant(0, dtype="int64")
         for k, x in enumerate(parameters):
             if has_value(found[k]):
                 end = place + _elements(x)
@@ -229,7 +230,7 @@ def _with_parts(z: Variable, y: Variable, total: Variable, sums: Variable | None
 
 
 def _elements(x: Variable) -> Variable:
-    total = constant(1, dtype="int64")
+    total: Variable = constant(1, dtype="int64")
     for axis in range(x.ndim):
         total = total * shape_i(x, axis)
     return total
