@@ -108,8 +108,8 @@ def solve_ivp(
     tolerances. It stores the states at t_eval only, and agrees with forward mode to the tolerance; without events.
 
     Raises: GraphTypeError, GraphValueError for arguments of another kind; a t_eval outside of the span or out of order
-    is an error at run time where it is not known before. UnsupportedError for a continuous adjoint with events, or of a
-    fun that reads sparse or complex values.
+    is an error at run time where it is not known before. UnsupportedError for a continuous adjoint with events, with
+    a sparse Jacobian, or of a fun that reads sparse or complex values.
     """
     check_choice(f"{NAME}: method", method, tuple(METHODS))
     system, y = traced_system(NAME, fun, y0, arguments(args))
