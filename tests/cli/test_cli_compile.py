@@ -215,12 +215,15 @@ def test_failing_linker_is_4(call: Call, model: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_folder_that_cannot_be_made(call: Call, model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("in_the_way", "target"), [("file", "file"), ("file", "file/out"), ("link", "link")])
+def test_folder_that_cannot_be_made(call: Call, model: Path, tmp_path: Path, in_the_way: str, target: str) -> None:
     (tmp_path / "file").write_text("in the way")
-    answer = call("compile", f"{model}:twice", "-o", tmp_path / "file" / "out")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    answer = call("compile", f"{model}:twice", "-o", tmp_path / target)
+    reason = "this is not a folder: remove it, or choose another folder"
     assert answer.code == 2
-    assert answer.err.splitlines()[-1] == f"error: {tmp_path / 'file' / 'out'}: not a directory"
-    assert os.listdir(tmp_path) == ["file"]
+    assert answer.err.splitlines()[-1] == f"error: {tmp_path / in_the_way}: {reason}"
+    assert sorted(os.listdir(tmp_path)) == ["file", "link"]
 
 
 def test_failure_at_the_last_file_takes_the_others_away(call: Call, model: Path, tmp_path: Path) -> None:

@@ -132,3 +132,9 @@ def test_rows_are_no_longer_than_their_words_in_a_pipe(
     narrow = call(*arguments).out.splitlines()[1:]
     assert len(narrow) > len(rows)
     assert max(map(len, narrow)) <= 80
+
+
+def test_a_number_of_samples_that_would_run_for_days_is_refused(call: Call, model: Path) -> None:
+    answer = call("verify", model, "--samples", 10**12)
+    assert answer.code == 2
+    assert "'--samples': 1000000000000 is not in the range 1<=x<=1000000" in answer.err

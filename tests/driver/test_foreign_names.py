@@ -13,7 +13,7 @@ from needs import path_of
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.core.c_names import is_of_c_library
-from aotensor.errors import GraphValueError
+from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.ir.context import parse_module
 from aotensor.ir.text import text_of
 from aotensor_runtime.typed.parameters import is_reserved
@@ -141,3 +141,17 @@ def test_functions_with_such_names_are_refused(name: str, tmp_path: Path) -> Non
     with pytest.raises(GraphValueError, match=f"function name '{name}' is reserved by C"):
         aot.compile(aot.function([x], x, name=name), tmp_path)
     assert aot.compile(aot.function([x], x, name=name), tmp_path, prefix="my_").library.exists()
+
+
+@pytest.mark.parametrize("name", ["_fict_", "int", "__x", "class", "in[0]", "α2"])
+@pytest.mark.parametrize("mode", ["compiled", "FAST_COMPILE", "DEBUG_MODE"])
+def test_arguments_are_passed_by_the_names_of_their_variables(name: str, mode: str) -> None:
+    x, y = at.vector(name), at.vector("y")
+    f = aot.function([x, y], x * y, name="f", mode=None if mode == "compiled" else mode)
+    wanted = [3.0, 8.0]
+    np.testing.assert_array_equal(f(**{name: [1.0, 2.0]}, y=[3.0, 4.0]), wanted)
+    np.testing.assert_array_equal(f.reference(y=[3.0, 4.0], **{name: [1.0, 2.0]}), wanted)
+    own = f.names[x]
+    np.testing.assert_array_equal(f(**{own: [1.0, 2.0]}, y=[3.0, 4.0]), wanted)
+    with pytest.raises(GraphTypeError, match=re.escape(f"f: {own} is given twice, also as {name!r}")):
+        f(**{own: [1.0, 2.0], name: [1.0, 2.0]}, y=[3.0, 4.0])

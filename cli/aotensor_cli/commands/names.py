@@ -48,3 +48,4 @@ _triples = _alone("aotensor.codegen.targets.triples")
 TARGETS: Final[tuple[str, ...]] = (*_triples.TARGETS, *_triples.BARE)
 
 MOST_THREADS: Final[int] = _alone("aotensor_runtime.systems.limits").MOST_THREADS
+MOST_SAMPLES: Final[int] = _alone("aotensor.verification.limits").MOST_SAMPLES

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from aotensor_cli.commands.declaration import declare
+from aotensor_cli.commands.names import MOST_SAMPLES
 from aotensor_cli.options import FiniteRange, debug_option, extent_options, json_option
 from aotensor_cli.reading.completion import complete_subject
 
@@ -12,8 +13,9 @@ from aotensor_cli.reading.completion import complete_subject
 @declare("verify")
 @click.argument("subject", metavar="MODEL|LIBRARY", shell_complete=complete_subject)
 @click.option(
-    "--samples", type=click.IntRange(min=1), default=8, show_default=True, help="Random arguments per comparison."
-)
+    "--samples", type=click.IntRange(1, MOST_SAMPLES), default=8, show_default=True,
+    help="Random arguments per comparison.",
+)  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random arguments.")
 @click.option("--rtol", type=FiniteRange(min=0), help="Relative tolerance. Default: by dtype and condition.")
 @click.option("--gradients/--no-gradients", default=True, help="Check gradients of floating outputs.")

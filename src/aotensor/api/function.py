@@ -139,15 +139,14 @@ class Function(Definition):
         """
         if self._direct is not None:
             return self._direct(*args, **kwargs)
+        kwargs = self.by_c_names(kwargs)
         if kwargs and any(name in kwargs and name not in self.arguments for name in _CALL_OPTIONS):
             return self._run_with_options(args, kwargs)
         return self.run_compiled(args, kwargs) if self._is_plain else self._run(args, kwargs)
 
     def run_compiled(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
         """A compiled call in any mode.   Raises: as a call."""
-        compiled = self._compiled
-        if compiled is None:
-            compiled = self._use(load_compiled(self))
+        compiled = self._compiled or self._use(load_compiled(self))
         for name, x in self.state.items():
             compiled.state.lend(name, x.get_value(borrow=True))
         result = compiled(*args, **kwargs)
@@ -179,7 +178,7 @@ class Function(Definition):
 
     def _use(self, compiled: LibraryFunction) -> LibraryFunction:
         self._compiled = compiled
-        if self._is_plain and not self.state and all(key == shown for key, shown in self.keys.items()):
+        if self._is_plain and not self.state and not self.c_names and all(a == b for a, b in self.keys.items()):
             self._direct = compiled
         return compiled
 
@@ -231,7 +230,7 @@ class Function(Definition):
         if len(args) > len(names):
             raise GraphTypeError(f"{self.name}: expected {len(names)} inputs, found {len(args)}")
         given = dict(zip(names, args, strict=False))
-        for key, value in kwargs.items():
+        for key, value in self.by_c_names(kwargs).items():
             if key not in names or key in given:
                 raise GraphTypeError(f"{self.name}: {key} is {'given twice' if key in given else 'not an input'}")
             given[key] = value
@@ -315,9 +314,9 @@ class Function(Definition):
         """Check the IR of every stage, compiled values against the reference, and gradients.
 
         The report is falsy when a check failed; `str(report)` is a table.
+
+        Raises: GraphValueError for negative numbers, and for more than a million samples.
         """
-        if samples < 0 or seed < 0:
-            raise GraphValueError(f"verify: {'samples' if samples < 0 else 'seed'} is negative")
         from aotensor.verification.verify import verify_function
 
         return verify_function(self, samples, seed)

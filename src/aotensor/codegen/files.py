@@ -8,6 +8,7 @@ device, FIFO, socket  written through, as is everything under /dev and /proc
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
@@ -48,15 +49,20 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
 def made_folder(folder: Path) -> Iterator[None]:
     """Context manager: create a folder with its parents for files written inside; remove it if that fails.
 
-    Raises: OSError if it cannot be created.
+    Raises: OSError if it cannot be created, NotADirectoryError with the path of a file or broken link in its place.
     """
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
+    missing = [path for path in (folder, *folder.parents) if not os.path.lexists(path)]
+    present = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
+    if not present.is_dir():
+        reason = "this is not a folder: remove it, or choose another folder"
+        raise NotADirectoryError(errno.ENOTDIR, reason, str(present))
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         yield
     except BaseException:
         for path in missing:
-            path.rmdir()
+            with contextlib.suppress(OSError):
+                path.rmdir()
         raise
 
 

@@ -28,7 +28,7 @@ from aotensor.driver.signature import (
     shared_leaves,
 )
 from aotensor.driver.stages import IR_STAGES
-from aotensor.errors import GraphValueError
+from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.expansion import without_values
 from aotensor.graph.expression import called
 from aotensor.graph.passes.pipeline import Pipeline, pipeline_of
@@ -153,6 +153,9 @@ class Definition:
         #: every input of the compiled function by name: the user's, then the shared variables
         self.arguments: dict[str, Variable] = taken
         self.names = {x: key for key, x in taken.items()}
+        #: the user's name → the C name of each input whose names differ, such as `int` and `int_`
+        spelled = ((wanted.get(x) or x.name, self.names[x]) for x in self.inputs)
+        self.c_names = {one: key for one, key in spelled if one and one != key and one not in taken}
         self.__signature__ = python_signature(list(taken)[: len(self.inputs)])
         #: every output of the compiled function by name: the user's, then the next values of shared variables
         self.results: dict[str, Variable] = dict(zip(output_names(self.name, list(named)), results, strict=True))
@@ -164,6 +167,16 @@ class Definition:
             self.updates[self.names[target]] = key
         #: output name → the user's key, for dicts
         self.keys = dict(zip(self.results, named, strict=False))
+
+    def by_c_names(self, given: Mapping[str, object]) -> Mapping[str, object]:
+        """Keyword arguments of a call, with the user's names of inputs replaced by those in C.
+
+        Raises: GraphTypeError if an input is given under both.
+        """
+        for one, key in self.c_names.items():
+            if one in given and key in given:
+                raise GraphTypeError(f"{self.name}: {key} is given twice, also as {one!r}")
+        return {self.c_names.get(key, key): x for key, x in given.items()} if self.c_names else given
 
     @property
     def written_names(self) -> dict[Variable, str]:

@@ -8,10 +8,12 @@ from functools import partial
 from aotensor.driver.build import Build
 from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options
+from aotensor.errors import GraphValueError
 from aotensor.verification.c_source import check_c_source
 from aotensor.verification.child import Job, run_checks
 from aotensor.verification.compilation import check_bytes, check_header, check_stages, check_symbols, check_texts
 from aotensor.verification.derivatives.check import gradient_jobs
+from aotensor.verification.limits import MOST_SAMPLES
 from aotensor.verification.report import Report
 from aotensor.verification.threads import check_threads
 from aotensor.verification.values import check_compiled, check_interpreted
@@ -36,7 +38,12 @@ def verify_function(
     rtol: relative to the largest magnitude of an output; by default as `agreement.RTOL` says, and wider where
     the function is ill-conditioned. begin: called with the name of each check when it starts. with_cc: compile C source
     with the system's compiler, and compare its bits with those of a library with `fp="strict"`.
+
+    Raises: GraphValueError for a negative seed, and a number of samples that is negative or above `MOST_SAMPLES`.
     """
+    if seed < 0 or not 0 <= samples <= MOST_SAMPLES:
+        fault = "seed is negative" if seed < 0 else f"samples is {samples}, expected 0 to {MOST_SAMPLES}"
+        raise GraphValueError(f"verify: {fault}")
     report = Report(f.name)
     build = Build([f], None, Options(verify=True))
     drawn = (samples, seed, rtol)
