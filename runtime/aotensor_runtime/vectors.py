@@ -20,7 +20,7 @@ from aotensor_runtime.arguments import pattern
 from aotensor_runtime.arrays.layout import DTYPES
 from aotensor_runtime.arrays.plain import AnyArray, kind_of
 from aotensor_runtime.call import LibraryFunction
-from aotensor_runtime.errors import AotensorError, ArgumentTypeError, DamagedLibrary
+from aotensor_runtime.errors import AotensorError, ArgumentTypeError, DamagedLibrary, ToolError
 from aotensor_runtime.json_node import parsed
 from aotensor_runtime.library import Library, load
 from aotensor_runtime.sparse.call import joined_inputs
@@ -188,6 +188,10 @@ def is_near(found: AnyArray, expected: AnyArray, allowed: float) -> bool:
     return bool(np.all(near | (found == expected) | (np.isnan(found) & np.isnan(expected))))
 
 
+NOT_RUN: Final = 4
+"""Exit code where the calls could not be made, as for a full temporary folder; the last line on stderr says why."""
+
+
 def main(path: str, weights: str | None = None) -> None:
     """Print a JSON list of [function, problem or null].
 
@@ -198,4 +202,8 @@ def main(path: str, weights: str | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except ToolError as error:
+        sys.stderr.write(f"{error.diagnostic.title}\n")
+        sys.exit(NOT_RUN)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import resource
+import subprocess
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -138,3 +142,16 @@ def test_a_number_of_samples_that_would_run_for_days_is_refused(call: Call, mode
     answer = call("verify", model, "--samples", 10**12)
     assert answer.code == 2
     assert "'--samples': 1000000000000 is not in the range 1<=x<=1000000" in answer.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of processes are POSIX")
+def test_calls_of_a_library_without_room_for_it(library: Path, tmp_path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
+
+    command = [sys.executable, "-B", "-m", "aotensor_cli", "verify", str(library)]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, preexec_fn=limit, check=False)
+    assert done.returncode == 4
+    assert f"error: the temporary folder {tmp_path} cannot be written (file too large)" in done.stderr
+    assert os.listdir(tmp_path) == []

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,12 +16,14 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import TensorType
+from aotensor.errors import ToolError
 from aotensor.graph.op import Op
 from aotensor.verification import child
 from aotensor.verification.child import Job, ending, run_checks
 from aotensor.verification.derivatives.verdict import Finding, Gradient, Judgement, Verdict
 from aotensor.verification.report import CheckSkipped, Report
 from aotensor.verification.verify import verify_function
+from aotensor_runtime.systems.scratch import writes_to
 
 needs_fork = pytest.mark.skipif(not child.HAS_CHILDREN, reason="checks run in this process here")
 
@@ -96,6 +100,25 @@ def test_every_way_to_end_a_process() -> None:
         ("last", "ok", "fine"),
     ]
     assert report.gradients == [gradient]
+
+
+@pytest.mark.parametrize("has_children", [True, False])
+def test_a_check_without_room_for_its_files_is_an_error(
+    has_children: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A full disk tells nothing about the function, so it is not a failed check."""
+    if has_children and not child.HAS_CHILDREN:
+        pytest.skip("checks run in this process here")
+
+    def full() -> str:
+        with writes_to(tmp_path):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(child, "HAS_CHILDREN", has_children)
+    jobs = [Job("first", lambda: "fine"), Job("full", full), Job("last", lambda: "fine")]
+    with pytest.raises(ToolError, match=rf"the temporary folder {tmp_path} cannot be written \(no space left") as found:
+        run_checks(Report("f"), jobs, lambda name: None)
+    assert found.value.diagnostic.hint == "free some space there, or set TMPDIR to another folder"
 
 
 @pytest.mark.parametrize("has_children", [True, False])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from aotensor_cli.options import Refusal
 from aotensor_runtime.errors import LibraryError
 from aotensor_runtime.formats.image import SHARED
 from aotensor_runtime.machine import check_architecture, check_features, check_libc
+from aotensor_runtime.systems.scratch import scratch_folder
 
 _CHILD: Final = ("-m", "aotensor_cli.comparing.child")
 _PATIENCE: Final = 120.0
@@ -86,12 +86,11 @@ def obstacle(side: Side) -> str | None:
 def measured(old: Side, new: Side, pairs: Sequence[Pair], task: Task) -> dict[str, Measurements]:
     """Name of the old function → its measurements.
 
-    Raises: Refusal for sizes that the functions do not have
+    Raises: Refusal for sizes that the functions do not have; ToolError if the temporary folder cannot be written
     """
     found: dict[str, Measurements] = {}
     rest = [pair for pair in pairs if pair.obstacle is None]
-    with tempfile.TemporaryDirectory(prefix="aotensor-diff-") as name:
-        folder = Path(name)
+    with scratch_folder("aotensor-diff-") as folder:
         (folder / "old").write_bytes(old.data)
         (folder / "new").write_bytes(new.data)
         weights = old.weights, new.weights

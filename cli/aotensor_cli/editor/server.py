@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from aotensor_cli.exploring.child import Problem, compiled, end_all
 from aotensor_cli.exploring.session import Document, Place, excerpt
 from aotensor_cli.options import NO_FUNCTION
 from aotensor_cli.reading.version import installed
+from aotensor_runtime.systems.scratch import new_folder, writes_to
 
 SHOW: Final = "aotensor.showIR"
 """The command that shows the IR of a line: arguments are the URI and the line, from 0."""
@@ -198,8 +198,9 @@ class Server:
                 break
         shown = self.protocol.client_capabilities.window
         if found and shown is not None and shown.show_document is not None and shown.show_document.support:
-            path = Path(tempfile.mkdtemp(prefix="aotensor-")) / name
-            path.write_text("\n".join([*found, ""]), encoding="utf-8")
+            path = new_folder() / name
+            with writes_to(path.parent.parent):
+                path.write_text("\n".join([*found, ""]), encoding="utf-8")
             where: Any = from_fs_path(str(path))
             await self.protocol.window_show_document_async(types.ShowDocumentParams(where, take_focus=True))
         return "\n".join(found)

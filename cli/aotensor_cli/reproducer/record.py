@@ -80,8 +80,12 @@ def leave_reproducer(recording: Recording, path: Path | None, error: Exception) 
     elif not isinstance(error, Refusal) and explain(error).code is Exit.BUG:
         with suppress(OSError):
             handle, name = tempfile.mkstemp(prefix="aotensor-reproducer-", suffix=".pyz")
-            with os.fdopen(handle, "wb") as file:
-                file.write(recording.content(error))
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(recording.content(error))
+            except OSError:
+                os.unlink(name)  # not half a file
+                raise
             talk(f"reproducer: `python {name}` repeats this; it holds the model and the files that it read")
 
 

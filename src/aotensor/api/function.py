@@ -315,7 +315,7 @@ class Function(Definition):
 
         The report is falsy when a check failed; `str(report)` is a table.
 
-        Raises: GraphValueError for negative numbers, and for more than a million samples.
+        Raises: GraphValueError for negative numbers and above a million samples; ToolError if a check cannot be made.
         """
         from aotensor.verification.verify import verify_function
 

@@ -168,7 +168,7 @@ class Definition:
         #: output name → the user's key, for dicts
         self.keys = dict(zip(self.results, named, strict=False))
 
-    def by_c_names(self, given: Mapping[str, object]) -> Mapping[str, object]:
+    def by_c_names(self, given: Mapping[str, object]) -> dict[str, object]:
         """Keyword arguments of a call, with the user's names of inputs replaced by those in C.
 
         Raises: GraphTypeError if an input is given under both.
@@ -176,7 +176,7 @@ class Definition:
         for one, key in self.c_names.items():
             if one in given and key in given:
                 raise GraphTypeError(f"{self.name}: {key} is given twice, also as {one!r}")
-        return {self.c_names.get(key, key): x for key, x in given.items()} if self.c_names else given
+        return {self.c_names.get(key, key): x for key, x in given.items()}
 
     @property
     def written_names(self) -> dict[Variable, str]:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from aotensor.codegen.entry.names import Symbols
+from aotensor.codegen.targets.room import check_room
 from aotensor.core.types import Array
 from aotensor.driver.build import Build
 from aotensor.driver.definition import Definition
@@ -51,12 +52,16 @@ def check_c_source(f: Definition, build: Build, samples: int, seed: int) -> str:
 
 
 def compile_c(build: Build, folder: Path, compiler: str = "cc", flags: Sequence[str] = ("-O1",)) -> Path:
-    """Compile the C source of a build to a shared library.   Raises: CheckFailed with the compiler's first error"""
+    """Compile the C source of a build to a shared library.
+
+    Raises: CheckFailed with the compiler's first error, ToolError if it cannot write
+    """
     source, header, target = (folder / f"{build.name}{end}" for end in (".c", ".h", ".c.so"))
     source.write_bytes(build.content("c"))
     header.write_bytes(build.content("header"))
     command = [compiler, *C_FLAGS, *flags, "-fPIC", "-shared", "-o", str(target), str(source), "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
+    check_room(f"the compiler {Path(compiler).name}", done, folder.parent)
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if "error" in line] or [done.stderr.strip()[:200]]
         raise CheckFailed(f"{Path(compiler).name}: {lines[0].rpartition('/')[2]}")

@@ -13,6 +13,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Final
 
+from aotensor.errors import ToolError
 from aotensor.verification.derivatives.verdict import Gradient
 from aotensor.verification.report import Check, Report
 
@@ -33,7 +34,10 @@ class Job:
 
 
 def run_checks(report: Report, jobs: Sequence[Job], begin: Callable[[str], None]) -> None:
-    """Add the checks to the report, up to one that fails and is needed.   begin: called with the name of each"""
+    """Add the checks to the report, up to one that fails and is needed.   begin: called with the name of each
+
+    Raises: ToolError if a check cannot be made.
+    """
     rest = list(jobs)
     while rest:
         done = _in_child(report, rest, begin) if HAS_CHILDREN else _run(report, rest, begin)
@@ -93,7 +97,7 @@ def _in_child(report: Report, jobs: Sequence[Job], begin: Callable[[str], None])
     try:
         while not is_over and done < len(jobs):
             begin(jobs[done].name)
-            checks, gradients = receiver.recv()
+            checks, gradients = _results(receiver.recv())
             report.checks += checks
             report.gradients += gradients
             is_over = jobs[done].is_needed and any(x.verdict == "failed" for x in checks)
@@ -112,6 +116,13 @@ def _in_child(report: Report, jobs: Sequence[Job], begin: Callable[[str], None])
     return len(jobs) if is_over else done
 
 
+def _results(received: tuple[list[Check], list[Gradient]] | ToolError) -> tuple[list[Check], list[Gradient]]:
+    """The results of a check in a child.   Raises: the ToolError of one that could not be made"""
+    if isinstance(received, ToolError):
+        raise received
+    return received
+
+
 def _serve(sender: Connection, subject: str, jobs: Sequence[Job]) -> None:
     """The child process: run checks and send each result. Ends the process."""
     code = 0
@@ -122,6 +133,8 @@ def _serve(sender: Connection, subject: str, jobs: Sequence[Job]) -> None:
             sender.send((part.checks, part.gradients))
             if job.is_needed and not is_right:
                 break
+    except ToolError as error:
+        sender.send(error)
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 1
     except BaseException:

@@ -12,6 +12,7 @@ from typing import Final
 
 from aotensor.codegen.entry.names import exported_symbols
 from aotensor.codegen.targets.linkage import read_linkage
+from aotensor.codegen.targets.room import check_room
 from aotensor.driver.build import Build
 from aotensor.ir.context import parse_module
 from aotensor.ir.text import text_of
@@ -59,6 +60,7 @@ def check_header(build: Build) -> str:
         source.write_text(f'#include "{header.name}"\nint main(void) {{ return 0; }}\n')
         command = [compiler, *_C_FLAGS, str(source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
+        check_room(f"the compiler {Path(compiler).name}", done, folder.parent)
     if done.returncode != 0:
         raise CheckFailed(_first_error(done.stderr))
     return f"{Path(compiler).name} {' '.join(_C_FLAGS[:-1])}"

@@ -14,10 +14,11 @@ from aotensor.verification.compilation import check_symbols
 from aotensor.verification.report import CheckFailed, CheckSkipped, Report
 from aotensor_runtime.arrays.poison import VARIABLE as POISON
 from aotensor_runtime.container import Container
-from aotensor_runtime.errors import LibraryError
+from aotensor_runtime.errors import LibraryError, ToolError
 from aotensor_runtime.library import read
 from aotensor_runtime.machine import check_architecture, check_features, check_libc
 from aotensor_runtime.manifest import Manifest
+from aotensor_runtime.vectors import NOT_RUN
 from aotensor_runtime.vectors import SECTION as VECTORS
 from aotensor_runtime.weights.file import check_weights, find_weights
 from aotensor_runtime.weights.spec import WeightsSpec
@@ -31,7 +32,7 @@ def verify_library(path: Path, data: bytes) -> Report:
 
     data: the content of the file.
 
-    Raises: LibraryError for a file that aotensor did not build, or a later one.
+    Raises: LibraryError for a file that aotensor did not build, or a later one; ToolError if a check cannot be made.
     """
     container = Container(data)
     report = Report(path.name)
@@ -102,6 +103,8 @@ def _check_vectors(container: Container, manifest: Manifest, path: Path) -> str:
         raise CheckFailed(f"the library took more than {_TIMEOUT:g} seconds") from error
     if done.returncode != 0:
         last = (done.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
+        if done.returncode == NOT_RUN:
+            raise ToolError(last, hint="free some space there, or set TMPDIR to another folder")
         raise CheckFailed(f"the library ended its process with {ending(done.returncode)} ({last})")
     outcomes = json.loads(done.stdout)
     for function, problem in outcomes:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from aotensor.errors import AotensorError
+from aotensor.errors import AotensorError, ToolError
 from aotensor.verification.derivatives.verdict import Gradient, Verdict, concluded
 from aotensor_runtime.notebook.html import card, table
 
@@ -92,7 +92,10 @@ class Report:
         return {"subject": self.subject, "ok": bool(self), "checks": checks, "gradients": gradients}
 
     def run(self, name: str, check: Callable[[], str]) -> bool:
-        """Run one check, which returns its detail or raises; true unless it failed."""
+        """Run one check, which returns its detail or raises; true unless it failed.
+
+        Raises: ToolError if the check could not be made, as for a full disk: that tells nothing about the function.
+        """
         start = time.perf_counter()
         try:
             verdict, detail = "ok", check()
@@ -100,6 +103,8 @@ class Report:
             verdict, detail = "skipped", str(reason)
         except CheckFailed as problem:
             verdict, detail = "failed", str(problem)
+        except ToolError:
+            raise
         except AotensorError as error:
             verdict, detail = "failed", error.diagnostic.title
         except Exception as error:

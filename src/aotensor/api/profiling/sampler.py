@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from aotensor.codegen.targets.room import check_room
 from aotensor.errors import ToolError
 
 PERIOD: Final = 2_500_000
@@ -215,7 +216,8 @@ def compiled_sampler(folder: Path) -> Path:
     source, library = folder / "sampler.c", folder / "libsampler.so"
     source.write_text(SOURCE, encoding="utf-8")
     command = [found, "-std=gnu11", "-O2", "-fPIC", "-shared", str(source), "-o", str(library), "-lrt"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
+    check_room(f"the compiler {Path(found).name}", done, folder.parent)
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines()
         raise ToolError(f"{found} cannot compile the sampler", lines=lines, hint="name another compiler in CC")

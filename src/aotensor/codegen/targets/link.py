@@ -7,8 +7,6 @@ timestamp.
 from __future__ import annotations
 
 import os
-import re
-import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +26,7 @@ from aotensor.codegen.targets.linker import (
     find_linkers,
     is_native_triple,
 )
+from aotensor.codegen.targets.room import check_room
 from aotensor.codegen.targets.stack import stack_probe
 from aotensor.codegen.targets.systems import LINUX, OTHER, OTHER_32, WINDOWS, System, system_of
 from aotensor.config import config
@@ -48,12 +47,6 @@ _THREADS: Final = ("KERNEL32.dll", (
     "GetProcessAffinityMask",
 ))  # fmt: skip
 """The functions of Windows that the pool calls."""
-
-
-_FULL: Final = re.compile(r"no space left|file too large|file size limit|quota exceeded", re.IGNORECASE)
-"""Messages of linkers and compilers that cannot write."""
-_LIMITED: Final = -int(getattr(signal, "SIGXFSZ", 0)) or None
-"""Exit status of a process that the system ends because its file exceeds the size limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +142,6 @@ def _run(linker: Linker, command: tuple[str, ...], folder: Path, triple: str) ->
         raise ToolError(
             f"the linker {linker.name} could not be started ({error})", command=command, hint=hint
         ) from error
-    said = done.stderr or done.stdout
-    if done.returncode == _LIMITED or (done.returncode != 0 and _FULL.search(said)):
-        raise ToolError(
-            f"the linker {linker.name} could not write to the temporary folder {folder.parent}",
-            command=command, stderr=said, hint="free some space there, or set TMPDIR to another folder",
-        )  # fmt: skip
+    check_room(f"the linker {linker.name}", done, folder.parent)
     if done.returncode != 0:
-        raise ToolError(f"the linker {linker.name} failed", command=command, stderr=said)
+        raise ToolError(f"the linker {linker.name} failed", command=command, stderr=done.stderr or done.stdout)
