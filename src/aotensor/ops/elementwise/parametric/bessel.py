@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import comb, factorial
 from typing import Any
 
 import numpy as np
@@ -15,68 +14,32 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
 from aotensor.ops.elementwise.compare import and_, lt, neq, switch
+from aotensor.ops.elementwise.parametric.bessel_order import first_term, in_order
 from aotensor.ops.elementwise.parametric.bessel_reference import first_kind, whole_order_reference
 from aotensor.ops.elementwise.parametric.modified_bessel import iv
-from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, emitter_of_orders
+from aotensor.ops.elementwise.parametric.quadrature import emitter_of_orders
 from aotensor.ops.elementwise.scipy_reference import scipy_special
-
-_DISTANCE = 0.02
-_POINTS = np.arange(-5, 6)
 
 
 def _reference(order: int) -> Callable[..., Array]:
-    """NumPy reference of ∂ⁿ/∂vⁿ J_v(x): SciPy, Hankel's expansion for large x, differences for derivatives in v.
-
-    Their error is 1e-11 while |ln(x/v)| is below 5.
-
-    For x < 1 by differences of its quotient by (x/2)ᵛ/Γ(v + 1), as that power is not a polynomial in v for small x.
-    """
-    function = first_kind
+    """NumPy reference of ∂ⁿ/∂vⁿ J_v(x): SciPy's values and Hankel's expansion, series and integrals for derivatives."""
 
     def reference(v: Array, x: Array) -> Array:
         orders, points = np.broadcast_arrays(v.astype(np.float64), x.astype(np.float64))
         with np.errstate(all="ignore"):
-            found = _differences(function, order, orders, points) if order else function(orders, points)
-            if order:
-                found = np.where(points == 0, _at_zero(order, orders), found)
-                is_outside = ~(points >= 0) | ~np.isfinite(points + orders)
-                found = np.where(is_outside, np.nan, found)
-            is_near = (points != 0) & (np.abs(points) < 1) & (orders > -0.8) & ~np.isnan(found)
-            near = _by_first_term(function, order, orders, np.where(is_near, points, 0.5))
-            return np.asarray(np.where(is_near & np.isfinite(near), near, found), x.dtype)
+            if not order:
+                found = first_kind(orders, points)
+                is_tiny = (points != 0) & (np.abs(points) < 1e-9) & (orders > -0.8)
+                first = first_term(0, orders, np.where(is_tiny, np.abs(points), 1.0))
+                first = np.where((points < 0) & (orders % 2 == 1), -first, first)
+                is_whole = (points > 0) | (np.floor(orders) == orders)
+                return np.asarray(np.where(is_tiny & is_whole, first, found), x.dtype)
+            is_inside = (points > 0) & np.isfinite(points + orders)
+            found = in_order(order, np.where(is_inside, orders, 1.0), np.where(is_inside, points, 1.0))
+            at_zero = np.where((points == 0) & np.isfinite(orders), _at_zero(order, orders), np.nan)
+            return np.asarray(np.where(is_inside, found, at_zero), x.dtype)
 
     return reference
-
-
-def _differences(function: Callable[..., Any], order: int, v: Array, x: Array) -> Any:
-    """∂ⁿ/∂vⁿ of a function of (v, x), by differences of its values at eleven orders."""
-    powers = _POINTS[None, :].astype(np.float64) ** np.arange(len(_POINTS))[:, None]
-    wanted = np.zeros(len(_POINTS))
-    wanted[order] = factorial(order)
-    weights = np.linalg.solve(powers, wanted) / _DISTANCE**order
-    return np.sum(function(v[..., None] + _POINTS * _DISTANCE, x[..., None]) * weights, axis=-1)
-
-
-def _by_first_term(function: Callable[..., Any], order: int, v: Array, x: Array) -> Any:
-    """∂ⁿ/∂vⁿ of T·R with T = (x/2)ᵛ/Γ(v + 1), whose derivatives are closed forms, and R by differences."""
-
-    def quotient(v: Array, x: Array) -> Any:
-        return np.where(np.abs(x) < 1e-9, 1.0, function(v, x) / _first_term(0, v, x))
-
-    if not order:
-        return np.where(np.abs(x) < 1e-9, _first_term(0, v, x), function(v, x))
-    terms = [comb(order, k) * _differences(quotient, k, v, x) * _first_term(order - k, v, x) for k in range(order + 1)]
-    return np.where(_first_term(0, v, x) == 0, 0.0, sum(terms))
-
-
-def _first_term(order: int, v: Array, x: Array) -> Any:
-    """∂ⁿ/∂vⁿ of (x/2)ᵛ/Γ(v + 1)."""
-    half, polygamma = np.abs(x) / 2, scipy_special("polygamma")
-    main = np.where((x < 0) & (v % 2 == 1), -1.0, 1.0) * half**v * scipy_special("rgamma")(v + 1)
-    slopes: dict[tuple[int, ...], Any] = {
-        (k,): (np.log(half) if k == 1 else 0.0) - polygamma(k - 1, v + 1) for k in range(1, order + 1)
-    }
-    return np.where(main == 0, 0.0, main * derivative_of_exponential((order,), slopes))
 
 
 def _at_zero(order: int, v: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from aotensor.core.types import Array
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 
-_FAR: Final = 100.0
+FAR: Final = 100.0
 """From here on, where also x > 2v², 16 terms of Hankel's expansion are exact; SciPy reduces x − π/4 in float64."""
 
 _ZEROS: Final = {
@@ -32,8 +32,8 @@ def first_kind(v: Array, x: Array) -> Array:
     found = scipy_special("jv")(v, x)
     orders, points = np.broadcast_arrays(v, x)
     is_whole, size = np.floor(orders) == orders, np.abs(points)
-    is_far = (size > np.maximum(_FAR, 2 * orders * orders)) & np.isfinite(points) & ((points > 0) | is_whole)
-    far = _hankel(np.where(is_far, orders, 0.0), np.where(is_far, size, _FAR))
+    is_far = (size > np.maximum(FAR, 2 * orders * orders)) & np.isfinite(points) & ((points > 0) | is_whole)
+    far = hankel(np.where(is_far, orders, 0.0), np.where(is_far, size, FAR))
     return np.where(is_far, np.where((points < 0) & (orders % 2 == 1), -far, far), found)
 
 
@@ -44,8 +44,8 @@ def whole_order_reference(order: int) -> Callable[[Array], Array]:
     def reference(x: Array) -> Array:
         points, size = x.astype(np.float64), np.abs(x.astype(np.float64))
         sign = np.where(points < 0, -1.0, 1.0) if order else 1.0
-        is_far = (size > _FAR) & np.isfinite(size)
-        far = _hankel(np.asarray(order, np.float64), np.where(is_far, size, _FAR))
+        is_far = (size > FAR) & np.isfinite(size)
+        far = hankel(np.asarray(order, np.float64), np.where(is_far, size, FAR))
         found = np.where(is_far, sign * far, function(points))
         for high, low, value, slope in _ZEROS[order]:
             distance = (size - high) - low
@@ -57,9 +57,12 @@ def whole_order_reference(order: int) -> Callable[[Array], Array]:
     return reference
 
 
-def _hankel(v: Array, x: Array) -> Array:
-    """Hankel's expansion of J_v(x), √(2/(πx))·(P·cos χ − Q·sin χ) with χ = x − (v/2 + 1/4)·π. Source: DLMF 10.17.3"""
-    phase = (np.fmod(v, 4) / 2 + 0.25) * np.pi
+def hankel(v: Array, x: Array) -> Array:
+    """Hankel's expansion of J_v(x) for real or complex v. Source: DLMF 10.17.3
+
+    √(2/(πx))·(P·cos χ − Q·sin χ) with χ = x − (v/2 + 1/4)·π
+    """
+    phase = ((v - 4 * np.trunc(np.real(v) / 4)) / 2 + 0.25) * np.pi
     cosine = np.cos(x) * np.cos(phase) + np.sin(x) * np.sin(phase)
     sine = np.sin(x) * np.cos(phase) - np.cos(x) * np.sin(phase)
     term, even, odd = np.ones_like(x), np.ones_like(x), np.zeros_like(x)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
+from itertools import product
+from math import comb, factorial
 from typing import Any
 
 import numpy as np
@@ -12,10 +15,13 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
 from aotensor.ops.elementwise.compare import eq, gt, lt, or_, switch
 from aotensor.ops.elementwise.elementary import inside
+from aotensor.ops.elementwise.parametric.beta_near_zero import from_zero
 from aotensor.ops.elementwise.parametric.quadrature import (
     derivative_of_exponential,
     emitter_of_orders,
+    growth_of_polygamma,
     integral_from_end,
+    mean,
 )
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 
@@ -24,17 +30,35 @@ def _is_outside(a: Variable, b: Variable, x: Variable) -> Variable:
     return or_(or_(lt(a, 0), lt(b, 0)), or_(lt(x, 0), gt(x, 1)))
 
 
-def _logarithm(i: int, j: int, a: Array, b: Array, log_x: Array, log_y: Array) -> Any:
-    """Derivatives in a and b of (a − 1)·ln x + (b − 1)·ln y − ln B(a, b), up to (i, j)."""
-    polygamma = scipy_special("polygamma")
-    found: dict[tuple[int, int], Any] = {}
-    for k in range(i + 1):
-        for m in range(j + 1):
-            if k + m:
-                own = (log_x * (k == 1) - polygamma(k - 1, a)) if not m else 0.0
-                own = own + ((log_y * (m == 1) - polygamma(m - 1, b)) if not k else 0.0)
-                found[k, m] = own + polygamma(k + m - 1, a + b)
-    return found
+def _derivative_of_density(i: int, j: int, a: Array, b: Array, log_x: Array, log_y: Array) -> Any:
+    """∂ⁱ⁺ʲ/∂aⁱ∂bʲ of xᵃyᵇ/B(a, b), over that.
+
+    1/B(a, b) = Q·Γ(1 + a + b)/(Γ(1 + a)·Γ(1 + b)) with Q = ab/(a + b), the factor whose derivatives are large for small
+    parameters: the others are those of an exponential.
+    """
+    slopes: dict[tuple[int, ...], Any] = {}
+    for k, m in product(range(i + 1), range(j + 1)):
+        if k and m:
+            slopes[k, m] = scipy_special("polygamma")(k + m - 1, 1 + a + b)
+        elif k:
+            slopes[k, 0] = log_x * (k == 1) + growth_of_polygamma(k - 1, 1 + a, b)
+        elif m:
+            slopes[0, m] = log_y * (m == 1) + growth_of_polygamma(m - 1, 1 + b, a)
+    total: Any = derivative_of_exponential((i, j), slopes)
+    for p, q in list(product(range(i + 1), range(j + 1)))[1:]:
+        factor = comb(i, p) * comb(j, q) * _slope_of_quotient(p, q, a, b)
+        total = total + factor * derivative_of_exponential((i - p, j - q), slopes)
+    return total
+
+
+def _slope_of_quotient(p: int, q: int, a: Array, b: Array) -> Any:
+    """∂ᵖ⁺ᑫQ/∂aᵖ∂bᑫ, over Q = ab/(a + b)."""
+    n, total = p + q, a + b
+    if n == 1:
+        return (b / a if p else a / b) / total
+    weights = [comb(n - 2, p - k) if p >= k else 0 for k in range(3)]
+    mixed = 2 * weights[1] - weights[0] * (a / b) - weights[2] * (b / a)
+    return factorial(p) * factorial(q) * (-1 / total) ** n * mixed
 
 
 # --- density ---------------------------------------------------------------------------------------------------------
@@ -46,7 +70,7 @@ def _reference_density(i: int, j: int) -> Any:
         xlogy, xlog1py, betaln = scipy_special("xlogy"), scipy_special("xlog1py"), scipy_special("betaln")
         with np.errstate(all="ignore"):
             main = np.exp(xlogy(p - 1, t) + xlog1py(q - 1, -t) - betaln(p, q))
-            factor = derivative_of_exponential((i, j), _logarithm(i, j, p, q, np.log(t), np.log1p(-t)))
+            factor = _derivative_of_density(i, j, p, q, np.log(t), np.log1p(-t))
             found = np.where(t == 0, _at_end(p, q, i, j), np.where(t == 1, _at_end(q, p, j, i), main * factor))
             is_proper = (p > 0) & (q > 0) & (t >= 0) & (t <= 1) & np.isfinite(p) & np.isfinite(q)
         return np.where(is_proper, found, np.nan).astype(x.dtype)
@@ -110,32 +134,65 @@ MAKERS["beta_density"] = lambda i=0, j=0: _density(i, j)
 
 def _reference_distribution(i: int, j: int) -> Any:
     """NumPy reference of derivatives of I_x(a, b) in a, b: an integral in ln(t/(1 − t)) over the side without the
-    peak.
+    peak; a series where the parameter of that side is small.
     """
 
     def reference(a: Array, b: Array, x: Array) -> Array:
         p, q, t = np.broadcast_arrays(*(v.astype(np.float64) for v in (a, b, x)))
-        is_inside = (p > 0) & (q > 0) & (t > 0) & (t < 1) & np.isfinite(p) & np.isfinite(q)
-        safe_p, safe_q, at = (np.where(is_inside, v, v0)[..., None] for v, v0 in ((p, 1.0), (q, 1.0), (t, 0.5)))
-        slope = safe_p * (1 - at) - safe_q * at
-        direction = np.where(slope > 0, -1.0, 1.0)
-        logit, log_beta = scipy_special("logit")(at), scipy_special("betaln")(safe_p, safe_q)
-
-        def integrand(s: Array) -> Any:
-            place = logit + direction * s
-            log_t, log_u = -np.logaddexp(0.0, -place), -np.logaddexp(0.0, place)
-            main = np.exp(safe_p * log_t + safe_q * log_u - log_beta)
-            return main * derivative_of_exponential((i, j), _logarithm(i, j, safe_p, safe_q, log_t, log_u))
-
+        is_proper = (p > 0) & (q > 0) & (t >= 0) & (t <= 1)
+        is_inside = is_proper & (t > 0) & (t < 1) & np.isfinite(p) & np.isfinite(q)
+        is_end = is_proper & ((t == 0) | (t == 1) | np.isinf(p) | np.isinf(q)) & ~(np.isinf(p) & np.isinf(q))
+        found = np.where(is_end, 0.0, np.full(p.shape, np.nan))
         with np.errstate(all="ignore"):
-            scale = 1 / (np.abs(slope) + np.sqrt((safe_p + safe_q) * at * (1 - at)))
-            scale = np.minimum(scale, 1 + np.abs(logit))
-            found = -direction[..., 0] * integral_from_end(integrand, scale[..., 0])
-            is_end = (t == 0) | (t == 1) | np.isinf(p) | np.isinf(q)
-            is_end &= (p > 0) & (q > 0) & (t >= 0) & (t <= 1) & ~(np.isinf(p) & np.isinf(q))
-        return np.asarray(np.where(is_inside, found, np.where(is_end, 0.0, np.nan)), x.dtype)
+            is_low = p * (1 - t) > q * t
+            for holds, orders, own, other, sign in ((is_low, (i, j), p, q, 1), (~is_low, (j, i), q, p, -1)):
+                holds = holds & is_inside
+                logit = sign * scipy_special("logit")(t)
+                for part, side in ((holds & (own < _NEAR), _from_zero), (holds & (own >= _NEAR), _from_end)):
+                    if part.any():
+                        point = t if sign > 0 else 1 - t
+                        found[part] = sign * side(*orders, own[part], other[part], point[part], logit[part])
+        return np.asarray(found, x.dtype)
 
     return reference
+
+
+_NEAR = 0.1
+"""Parameters below need the series: its integral from 0 on is 1/a long."""
+
+
+def _from_zero(i: int, j: int, a: Array, b: Array, x: Array, logit: Array) -> Array:
+    """∂ⁱ⁺ʲ/∂aⁱ∂bʲ of I_x(a, b) for a < 1 and b·x < a: up to ½ by the series, from there on by an integral."""
+    found = from_zero(i, j, a, b, np.minimum(x, 0.5))
+    above, width = np.maximum(logit, 0.0), 1 / _PANELS
+    for k in range(_PANELS):
+        found = found + above * width * mean(_integrand(i, j, a, b), above * (k * width), above * width)
+    return found
+
+
+_PANELS = 40
+"""Panels of Gauss's rule between ½ and 1 − 2⁻⁵³, 37 in terms of ln(t/(1 − t))."""
+
+
+def _from_end(i: int, j: int, a: Array, b: Array, x: Array, logit: Array) -> Array:
+    """∂ⁱ⁺ʲ/∂aⁱ∂bʲ of I_x(a, b) for x below the mean a/(a + b), by the integral from there down to 0."""
+    integrand = _integrand(i, j, a, b)
+    y = scipy_special("expit")(-logit)
+    scale = 1 / (np.abs(a * y - b * x) + np.sqrt((a + b) * x * y))
+    return integral_from_end(lambda s: integrand(logit[:, None] - s), np.minimum(scale, 1 + np.abs(logit)))
+
+
+def _integrand(i: int, j: int, a: Array, b: Array) -> Callable[[Array], Any]:
+    """∂ⁱ⁺ʲ/∂aⁱ∂bʲ of tᵃ(1 − t)ᵇ/B(a, b) as a function of ln(t/(1 − t)), of shape (…, nodes)."""
+    p, q = a[:, None], b[:, None]
+    log_beta = scipy_special("betaln")(p, q)
+
+    def function(place: Array) -> Any:
+        log_t, log_u = -np.logaddexp(0.0, -place), -np.logaddexp(0.0, place)
+        main = np.exp(p * log_t + q * log_u - log_beta)
+        return main * _derivative_of_density(i, j, p, q, log_t, log_u)
+
+    return function
 
 
 def _partials(i: int, j: int) -> Any:

@@ -28,10 +28,15 @@ _LARGE = 50.0
 """Smallest a for which Stirling's series of three terms is exact to rounding."""
 
 
-def _logarithm_of_density(order: int, a: Array, log_t: Array) -> Any:
+def _logarithm_of_density(order: int, a: Array, t: Array, log_t: Array) -> Any:
     """∂ᵏ/∂aᵏ of the logarithm of the gamma density, (a − 1)·ln t − t − ln Γ(a), for k = 1 … order."""
     polygamma = scipy_special("polygamma")
-    return {(k,): (log_t if k == 1 else 0.0) - polygamma(k - 1, a) for k in range(1, order + 1)}
+    found = {(k,): -polygamma(k - 1, a) for k in range(2, order + 1)}
+    if order:  # ln t − ψ(a); for large shapes ln(t/a) + ln a − ψ(a), DLMF 5.11.2
+        rest = (1 / 2 + (1 / 12 - (1 / 120 - 1 / 252 / a**2) / a**2) / a) / a
+        ratio = np.where(np.abs(t - a) < 0.5 * a, np.log1p((t - a) / a), log_t - np.log(a))
+        found[1,] = np.where(a > _LARGE, ratio + rest, log_t - polygamma(0, a))
+    return found
 
 
 def _logarithm_for_large_shapes(a: Array, x: Array) -> Array:
@@ -49,7 +54,7 @@ def _reference_density(order: int) -> Any:
         with np.errstate(all="ignore"):
             logarithm = xlogy(wide - 1, points) - points - gammaln(wide)
             main = np.exp(np.where(wide > _LARGE, _logarithm_for_large_shapes(wide, points), logarithm))
-            factor = derivative_of_exponential((order,), _logarithm_of_density(order, wide, np.log(points)))
+            factor = derivative_of_exponential((order,), _logarithm_of_density(order, wide, points, np.log(points)))
             regular = np.where(main == 0, 0.0, main * factor)
             if order == 1:  # 1/Γ(a) = a + …
                 regular = np.where(wide == 0, np.exp(-points) / points, regular)
@@ -147,13 +152,13 @@ def _by_powers(order: int, a: Array, x: Array) -> Array:
             # a/(a + k) = 1 − k/(a + k)
             factor = a / (a + k) if not n else -k * (-1.0) ** n * factorial(n) / (a + k) ** (n + 1)
             series = series + (-x) ** k / factorial(k) * factor
-        total = total + comb(order, n) * series * _slope_of_power(order - n, a, np.log(x))
+        total = total + comb(order, n) * series * _slope_of_power(order - n, a, x, np.log(x))
     return np.asarray(np.where(main == 0, 0.0, main * total))
 
 
-def _slope_of_power(order: int, a: Array, log_t: Array) -> Any:
+def _slope_of_power(order: int, a: Array, t: Array, log_t: Array) -> Any:
     """(∂ⁿ/∂aⁿ of f)/f for f = tᵃ/Γ(a + 1)."""
-    return derivative_of_exponential((order,), _logarithm_of_density(order, a + 1, log_t))
+    return derivative_of_exponential((order,), _logarithm_of_density(order, a + 1, t, log_t))
 
 
 def _by_integral(order: int, a: Array, x: Array) -> Array:
@@ -167,7 +172,7 @@ def _by_integral(order: int, a: Array, x: Array) -> Array:
         t = x[..., None] * np.exp(direction[..., None] * s)
         large = _logarithm_for_large_shapes(shape, t) + log_t - np.log(shape)
         main = np.exp(np.where(shape > _LARGE, large, shape * log_t - t - log_gamma))
-        slope = order * _slope_of_power(order - 1, shape, log_t) + shape * _slope_of_power(order, shape, log_t)
+        slope = order * _slope_of_power(order - 1, shape, t, log_t) + shape * _slope_of_power(order, shape, t, log_t)
         return np.where(main == 0, 0.0, main * slope)
 
     scale = np.minimum(1 / (np.abs(x - a) + np.sqrt(a)), 1 + np.abs(log_x[..., 0]))
