@@ -8,6 +8,8 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,8 @@ import aotensor.tensor as at
 from aotensor import function
 from aotensor.config import config
 from aotensor.errors import ToolError
+from aotensor.passes.pipeline import PassRunner
+from aotensor_cli.tuning.journal import Journal
 from aotensor_runtime.rounds.engines import Processes
 from aotensor_runtime.rounds.sources import ArraySource
 from aotensor_runtime.systems import scratch
@@ -96,3 +100,33 @@ def test_a_folder_for_dumps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     x = at.vector("x", shape=("n",))
     with pytest.raises(ToolError, match=rf"the folder for dumps {tmp_path}/taken cannot be written"):
         function([x], x * 3.5).ir("tensor-opt")
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """Within: the kernel refuses to write more than this many bytes to a file."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_no_half_of_a_stage_or_a_journal_is_left(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j.jsonl", {"model": "m"})
+    journal.begin()
+    before = journal.path.read_text()
+    journal.subject["model"] = 100 * "m"
+    runner = PassRunner(dump=tmp_path / "dump")
+    with largest_file(40):
+        with pytest.raises(
+            ToolError, match=rf"the folder of the journal {tmp_path} cannot be written \(file too large"
+        ):
+            journal.begin()
+        with pytest.raises(
+            ToolError, match=rf"the folder for dumps {tmp_path}/dump cannot be written \(file too large"
+        ):
+            runner.write("graph", "txt", lambda: 100 * "x")
+    assert journal.path.read_text() == before
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["dump", "j.jsonl"]

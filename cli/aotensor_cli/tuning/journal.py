@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aotensor.codegen.files import write_file
 from aotensor_cli.options import Refusal
 from aotensor_cli.tuning.candidates import Candidate
 from aotensor_runtime.systems.scratch import writes_to
@@ -77,7 +78,7 @@ class Journal:
         lines = [{"tuning": self.subject}, *(trial.to_json() for trial in self.trials)]
         with self._writing():
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+            write_file(self.path, "".join(json.dumps(line) + "\n" for line in lines).encode())
 
     def add(self, trial: Trial) -> None:
         """Append a trial.   Raises: ToolError"""

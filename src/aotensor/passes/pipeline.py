@@ -176,7 +176,12 @@ class PassRunner:
         content = text()
         with writes_to(self.dump, "folder for dumps", "free some space there, or name another folder"):
             self.dump.mkdir(parents=True, exist_ok=True)
-            (self.dump / f"{self._number:02d}-{name}.{suffix}").write_text(content)
+            path = self.dump / f"{self._number:02d}-{name}.{suffix}"
+            try:
+                path.write_text(content)
+            except OSError:
+                path.unlink(missing_ok=True)  # not half a stage
+                raise
         self._number += 1
 
 
