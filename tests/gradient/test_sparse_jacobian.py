@@ -83,6 +83,15 @@ ROWS: dict[str, tuple[tuple[int, ...], Callable[[Any], Variable], int]] = {
     "nothing out": ((6,), lambda x: x[:0] ** 2, 0),
     "no influence": ((6,), lambda x: at.zeros((3,)), 0),
     "a step function": ((6,), lambda x: at.floor(x), 6),
+    "a convolution": ((6,), lambda x: at.convolve(x, [1.0, -2.0, 1.0], mode="valid"), 12),
+    "zeros of filters": ((6,), lambda x: at.convolve(x, [1.0, 0.0, 1.0], mode="full"), 12),
+    "a convolution of both": ((6,), lambda x: at.convolve(x[:3] ** 2, x[3:]), 18),
+    "strides and channels": (
+        (1, 2, 4, 4),
+        lambda x: at.conv2d(x, np.ones((3, 2, 2, 2)), stride=2, padding=((1, 0), (0, 0))),
+        3 * 2 * (2 * 2 + 2 * 4),
+    ),
+    "filters by groups": ((4, 1, 2), lambda x: at.conv1d(TABLE[None], x, groups=4), 4 * 5 * 2),
 }  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from aotensor.graph.walk import leaves, toposort
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.complex.parts import FromParts, Part
 from aotensor.ops.contract import Contract
+from aotensor.ops.convolution.op import ROLES, Convolution
 from aotensor.ops.create import Alloc, FullLike
 from aotensor.ops.diagonal import AllocDiagonal, ExtractDiagonal, Triangle
 from aotensor.ops.elementwise.base import Elementwise
@@ -130,6 +131,8 @@ class _Structure:
             return {live[0]: self._increased(node)}
         if isinstance(op, Contract):
             return {y: self._contracted(node, op) for y in live}
+        if isinstance(op, Convolution):
+            return {y: self._convolved(node, op) for y in live}
         if isinstance(op, AxisOp) and len({self._shape(v) for v in node.inputs}) == 1:
             return {y: self._along_axes(node, y) for y in live}
         return {y: self._all_of(node, y) for y in live}
@@ -216,6 +219,29 @@ class _Structure:
             parts.append(
                 self._union_by_target(target, self._rows(v, source), math.prod(sizes[letter] for letter in out))
             )
+        return self._union(parts)
+
+    def _convolved(self, node: Apply, op: Convolution) -> Any:
+        """Dependence of a sum of products; elements whose factor is a constant 0 do not count."""
+        a, b = op.roles()
+        shapes = {a: self._shape(node.inputs[0]), b: self._shape(node.inputs[1]), op.role: self._shape(node.outputs[0])}
+        if any(math.prod(shapes[role]) == 0 for role in ROLES):
+            return self._all_of(node, node.outputs[0])
+        count = math.prod(shapes["filters"]) * math.prod(shapes["output"]) // math.prod(shapes["output"][1:2])
+        if count > LARGEST_PRODUCT:
+            return self._all_of(node, node.outputs[0])
+        parts = []
+        for v, other, own, factor in zip(node.inputs, node.inputs[1::-1], (a, b), (b, a), strict=False):
+            if v not in self.depends:
+                continue
+            pairs: list[list[Array]] = [[], []]
+            for numbers in op.products(shapes):
+                flat = {role: one.ravel() for role, one in zip(ROLES, numbers, strict=True)}
+                used = self._value(other).ravel()[flat[factor]] != 0 if self.values.knows(other) else slice(None)
+                for found, role in zip(pairs, (op.role, own), strict=True):
+                    found.append(flat[role][used])
+            target, source = map(np.concatenate, pairs)
+            parts.append(self._union_by_target(target, self._rows(v, source), math.prod(shapes[op.role])))
         return self._union(parts)
 
     def _along_axes(self, node: Apply, y: Variable) -> Any:

@@ -9,7 +9,8 @@ transpose, ∂T/∂w the correlation of input and output. Every derivative of on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
 
@@ -132,6 +133,18 @@ class Convolution(MultilinearOp):
                 flat = [part.reshape(*part.shape[:3], -1) for part in (x[in_x], y[in_y])]
                 target[tap] += np.einsum("ngcp,ngop->goc", *flat)
         return target
+
+    def products(self, shapes: Mapping[Role, Sequence[int]]) -> Iterator[tuple[Array, ...]]:
+        """The C-order numbers of the elements of input, filters and output in each product of the trilinear form.
+
+        shapes: of all three. One tuple of arrays of equal shapes per filter element along the spatial axes.
+        """
+        x, w, y = (np.arange(math.prod(shapes[role])).reshape(shapes[role]) for role in ROLES)
+        for k in np.ndindex(w.shape[3:]):
+            pairs = [self._parts(axis, at, x.shape[3 + axis], y.shape[3 + axis]) for axis, at in enumerate(k)]
+            in_x, in_y = ((slice(None),) * 3 + tuple(pair[side] for pair in pairs) for side in range(2))
+            factor = w[(slice(None),) * 3 + k].reshape(w.shape[:3] + (1,) * len(k))
+            yield np.broadcast_arrays(x[in_x][:, :, None], factor, y[in_y][:, :, :, None])
 
     def _parts(self, axis: int, k: int, s: int, p: int) -> tuple[slice, slice]:
         """The slice of an axis of the input, and the slice of the output, between which filter element k multiplies."""
