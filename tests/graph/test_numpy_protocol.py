@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+import scipy.special
 from numpy.testing import assert_array_equal, overrides
 
 import aotensor as aot
@@ -104,6 +105,17 @@ CALLS: list[tuple[Callable[..., Any], list[np.ndarray]]] = [
     (lambda x: [*np.unique(x, return_index=True, return_counts=True)], [np.array([3.0, 1.0, 3.0])]),
     (lambda i: [np.ravel_multi_index([i, i], (3, 4)), *np.unravel_index(i, (2, 2))], [J]),
     (lambda i, x, y: np.choose(i, [x, y, x]), [J, V, W]),
+    (lambda x, y: [np.einsum(x, [0, 1], y, [1]), np.einsum(x, (3, 4), y, (5,), [5, ..., 3, 4])], [G, V]),
+    (lambda x: [np.einsum(x, [0, 0]), np.einsum(x, [..., 1], x, [..., 1], [...])], [G]),
+    (lambda x, y: [np.dot(x, y), np.dot(T, y), np.dot(x, W), np.dot(3.0, x), np.dot(W, y)], [G, T[:, :3].repeat(2, 0)]),
+    (lambda x: [np.rot90(x), np.rot90(x, 2), np.rot90(x, -1, (1, 0)), np.rot90(x, k=4), np.rot90(x, -1)], [G[:2]]),
+    (lambda x: np.rot90(x, 3, axes=(2, 0)), [T]),
+    (lambda x: [np.real(np.fft.fft(x)), np.imag(np.fft.rfft(x, 5)), np.fft.irfft(x, norm="ortho")], [G]),
+    (lambda x: [np.imag(np.fft.ifft(x, axis=0)), np.fft.hfft(x, 5), np.real(np.fft.ihfft(x, norm="forward"))], [G]),
+    (lambda x: [np.real(f(x, axes=(0, 1))) for f in (np.fft.fftn, np.fft.ifft2, np.fft.rfftn, np.fft.rfft2)], [T]),
+    (lambda x: [np.imag(f(x)) for f in (np.fft.fft2, np.fft.ifftn)], [G]),
+    (lambda x: [np.fft.irfftn(x, s=(4, 3), axes=(0, 2)), np.fft.irfft2(x), np.fft.fftshift(x, 1)], [T]),
+    (lambda x: [np.fft.ifftshift(x), np.iscomplex(np.fft.fft(x)), np.isreal(x)], [V]),
     (lambda x: [np.real(x), np.iscomplexobj(x), np.isrealobj(x)], [V]),
     (lambda x: [np.linalg.det(x), np.linalg.inv(x), np.linalg.cholesky(x), np.linalg.matrix_power(x, 3)], [G]),
     (lambda x: [np.linalg.cholesky(x, upper=True), *np.linalg.slogdet(x), np.linalg.eigvalsh(x)], [G]),
@@ -172,6 +184,30 @@ REFUSED_UFUNCS = {
     "copysign", "fmax", "fmin", "frexp", "gcd", "heaviside", "isnat", "lcm", "ldexp",
     "logaddexp2", "modf", "nextafter", "signbit", "spacing",
 }  # fmt: skip
+
+
+SCIPY_SAMPLES: dict[str, list[np.ndarray]] = {
+    **{name: [W, W + 0.5, U] for name in ("betainc", "betaincinv")},
+    **{name: [W, U] for name in ("gammaincinv", "gammainccinv")},
+    **{name: [U] for name in ("logit", "ndtri", "erfinv", "erfcinv")},
+    "hyp2f1": [W, W + 0.5, W + 1, U / 2],
+    "kn": [J, W],
+}
+
+
+OF_SCIPY = {name.removeprefix("scipy.special.") for name in NUMPY if name.startswith("scipy.special.")}
+
+
+@pytest.mark.parametrize("name", sorted(OF_SCIPY))
+def test_functions_of_scipy_do_what_they_say(name: str, pytestconfig: pytest.Config) -> None:
+    ufunc = getattr(scipy.special, name)
+    check(ufunc, *SCIPY_SAMPLES.get(name, [U, W][: ufunc.nin]), compiles=pytestconfig.getoption("--all"))
+
+
+@pytest.mark.shows("tensor/2-aliases")
+def test_functions_of_one_name_stand_for_those_of_scipy() -> None:
+    theirs = {f.__name__ for f in vars(scipy.special).values() if isinstance(f, np.ufunc)}
+    assert theirs & set(at.__all__) <= OF_SCIPY | {"round"}, "round is not the function of NumPy's name"
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -250,7 +286,12 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: np.diff(X, prepend=0), "numpy.diff: prepend="),
     (lambda: np.sort(X, order="f"), "numpy.sort: order="),
     (lambda: np.nanpercentile(X, 5), "numpy.nanpercentile does not accept symbolic"),
-    (lambda: np.fft.fft(X), "numpy.fft.fft does not accept symbolic"),
+    (lambda: np.fft.fft(X, out=np.zeros(3)), "numpy.fft.fft: out="),
+    (lambda: np.einsum(Y, 3), "numpy.einsum: expected a list of axes after each operand, found 3"),
+    (lambda: np.einsum(Y, [0, 52]), "numpy.einsum: axis 52 is not a number below 52"),
+    (lambda: scipy.special.y0(X), "scipy.special.y0 does not accept symbolic"),
+    (lambda: scipy.special.erf(X, out=np.zeros(3)), "scipy.special.erf: out="),
+    (lambda: scipy.special.beta.reduce(X), "scipy.special.beta.reduce does not accept symbolic"),
     (lambda: np.linalg.cond(Y), "numpy.linalg.cond does not accept symbolic"),
     (lambda: np.quantile(X, 0.5, weights=X, method="inverted_cdf"), "numpy.quantile: weights="),
     (lambda: np.lib.scimath.sqrt(X), "numpy.lib.scimath.sqrt does not accept symbolic"),

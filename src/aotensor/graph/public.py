@@ -21,7 +21,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 Names = str | Sequence[str]
 
 NUMPY: Final[dict[str, Callable[..., Any]]] = {}
-"""Replacements of NumPy's functions by NumPy's names: "exp", "linalg.norm", "add.reduce"."""
+"""Replacements of functions by NumPy's names, "exp", "linalg.norm", "add.reduce", and of elementwise functions of
+`scipy.special`, which are ufuncs of NumPy: "scipy.special.erf"."""
 
 
 @dataclass(frozen=True)
@@ -54,18 +55,19 @@ OPERATORS: Final = {
 }  # fmt: skip
 
 
-def public(*, numpy: Names = (), method: Names = (), operator: str = "") -> Callable[[F], F]:
+def public(*, numpy: Names = (), scipy: Names = (), method: Names = (), operator: str = "") -> Callable[[F], F]:
     """Decorator: register a function under further names.
 
-    numpy: names of functions of NumPy that it replaces for symbols.   method: names of methods of a tensor variable,
-    its first argument.   operator: a binary operator of tensor variables
+    numpy, scipy: names of functions of NumPy, and of `scipy.special`, that it replaces for symbols.   method: names of
+    methods of a tensor variable, its first argument.   operator: a binary operator of tensor variables
     """
-    return partial(register, numpy=numpy, method=method, operator=operator)
+    return partial(register, numpy=numpy, scipy=scipy, method=method, operator=operator)
 
 
-def register(function: F, *, numpy: Names = (), method: Names = (), operator: str = "") -> F:
+def register(function: F, *, numpy: Names = (), scipy: Names = (), method: Names = (), operator: str = "") -> F:
     """Register a function, or an op, under further names, as `public`, and return it."""
     NUMPY.update(dict.fromkeys(_names(numpy), function))
+    NUMPY.update({f"scipy.special.{name}": function for name in _names(scipy)})
     for name in _names(method):
         _set_method(name, Method(function))
     if operator:

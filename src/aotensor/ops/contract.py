@@ -153,7 +153,6 @@ def _as_matrix(
     return b.reshape(x, sides[::-1] if is_transposed else sides), is_transposed
 
 
-@public(numpy="dot")
 @coerced
 def dot(x: Any, y: Any) -> Variable:
     """np.dot up to rank 2: (k)·(k), (m, k)·(k), (k)·(k, n), (m, k)·(k, n); a scalar operand multiplies.

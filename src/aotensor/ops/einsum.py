@@ -14,7 +14,6 @@ from aotensor.core import dtypes
 from aotensor.core.types import normalise_axes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.contract import Contract
 from aotensor.ops.diagonal import diagonal
@@ -39,7 +38,6 @@ class _Term:
     letters: str
 
 
-@public(numpy="einsum")
 @coerced
 def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Variable:
     """np.einsum: "ij,jk->ik" sums the product of the operands over the letters that the result leaves out.

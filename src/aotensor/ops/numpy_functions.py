@@ -7,19 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from string import ascii_letters
 from typing import Any, TypeVar
 
 from aotensor.core.dtypes import is_complex, is_float, is_half
-from aotensor.errors import GraphValueError
+from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.public import register
+from aotensor.graph.public import public, register
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.complex.parts import conj
+from aotensor.ops.complex.parts import conj, imag
 from aotensor.ops.contract import dot, tensordot, trace
 from aotensor.ops.diagonal import diagonal
+from aotensor.ops.einsum import einsum
 from aotensor.ops.elementwise.arithmetic import abs, identity, int_div, maximum, minimum
-from aotensor.ops.elementwise.compare import and_, cast, clip, invert, neq, or_, rint, xor
+from aotensor.ops.elementwise.compare import and_, cast, clip, eq, invert, neq, or_, rint, xor
 from aotensor.ops.elementwise.powers import pow
+from aotensor.ops.elementwise.special import erfc, softplus
 from aotensor.ops.index import subtensor
 from aotensor.ops.linalg.cholesky import cholesky
 from aotensor.ops.linalg.solve import solve
@@ -27,7 +30,7 @@ from aotensor.ops.linalg.svd import svd
 from aotensor.ops.mask import nonzero
 from aotensor.ops.products import matrix_dot, vecdot
 from aotensor.ops.reduce.sums import sum
-from aotensor.ops.shape.axes import atleast_1d, atleast_2d, atleast_3d, transpose
+from aotensor.ops.shape.axes import atleast_1d, atleast_2d, atleast_3d, swapaxes, transpose
 from aotensor.ops.shape.extents import extent_of, shape_i, size
 from aotensor.ops.shape.join import join, split
 from aotensor.ops.shape.rearrange import flip
@@ -250,3 +253,71 @@ def numpy_svdvals(x: Any) -> Variable:
     """`np.linalg.svdvals`."""
     values: Variable = svd(x, compute_uv=False)
     return values
+
+
+@numpys("dot")
+def numpy_dot(a: Any, b: Any) -> Variable:
+    """`np.dot`: also of more than two axes, the last one of a with the last but one of b."""
+    x, y = as_tensor(a), as_tensor(b)
+    if min(x.ndim, y.ndim) == 0 or max(x.ndim, y.ndim) <= 2:
+        return dot(x, y)
+    return tensordot(x, y, [[x.ndim - 1], [max(y.ndim - 2, 0)]])
+
+
+@numpys("einsum")
+def numpy_einsum(*operands: Any) -> Variable:
+    """`np.einsum`: subscripts and operands, or operands with a list of axes each, and the list of the result."""
+    if not operands or isinstance(operands[0], str):
+        return einsum(*operands)
+    arrays, lists = operands[0 : len(operands) // 2 * 2 : 2], operands[1::2]
+    names = [_letters(one) for one in lists]
+    result = f"->{_letters(operands[-1])}" if len(operands) % 2 else ""
+    return einsum(",".join(names) + result, *arrays)
+
+
+def _letters(axes: Any) -> str:
+    """The subscripts of a list of axes: numbers below 52 and `...`.   Raises: GraphTypeError"""
+    hint = "as in einsum(x, [0, 1], y, [1, 2], [0, 2])"
+    if not isinstance(axes, list | tuple):
+        raise GraphTypeError(f"numpy.einsum: expected a list of axes after each operand, found {axes}", hint=hint)
+    for axis in axes:
+        if axis is not Ellipsis and not (isinstance(axis, int) and 0 <= axis < len(ascii_letters)):
+            raise GraphTypeError(f"numpy.einsum: axis {axis!r} is not a number below 52, or `...`", hint=hint)
+    return "".join("..." if axis is Ellipsis else ascii_letters[axis] for axis in axes)
+
+
+@numpys("rot90")
+def numpy_rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Variable:
+    """`np.rot90`: turned by k right angles from the first of two axes to the second."""
+    x, (first, second) = as_tensor(m), axes
+    if k % 2:
+        x = swapaxes(x, first, second)
+    turned = {0: (), 1: (first,), 2: (first, second), 3: (second,)}[k % 4]
+    return flip(x, turned) if turned else x
+
+
+@numpys("iscomplex")
+def numpy_iscomplex(x: Any) -> Variable:
+    """`np.iscomplex`: where the imaginary part is not 0."""
+    return neq(imag(x), 0)
+
+
+@numpys("isreal")
+def numpy_isreal(x: Any) -> Variable:
+    """`np.isreal`: where the imaginary part is 0."""
+    return eq(imag(x), 0)
+
+
+# --- scipy.special ---------------------------------------------------------------------------------------------------
+
+
+@public(scipy="log_expit")
+def scipy_log_expit(x: Any) -> Variable:
+    """`scipy.special.log_expit`."""
+    return -softplus(-as_tensor(x))
+
+
+@public(scipy="ndtr")
+def scipy_ndtr(x: Any) -> Variable:
+    """`scipy.special.ndtr`."""
+    return erfc(as_tensor(x) * -(0.5**0.5)) / 2

@@ -50,7 +50,6 @@ HINTS: Final = {
     "put_along_axis": _IN_PLACE,
     "putmask": _IN_PLACE,
     "resize": "use reshape, or tile",
-    "rot90": "use flip and swapaxes",
     "save": _FILES,
     "savetxt": _FILES,
     "savez": _FILES,

@@ -1,5 +1,7 @@
 """NumPy's own functions on symbols: `np.sin(x)`, `np.sum(x, axis=0)`, `np.concatenate([x, y])` build the graph.
 
+So do the elementwise functions of `scipy.special`, such as `gammaln(x)`: they are ufuncs of NumPy.
+
 NumPy passes a call to `__array_ufunc__` or `__array_function__` of a symbol among its arguments. Our counterpart
 in `graph.public.NUMPY` is called instead; its parameters are matched by name, those without a default
 by position. Functions without a counterpart are refused by name: arrays of symbols do not exist.
@@ -69,10 +71,12 @@ def _asking_method_of_scipy() -> str | None:
 
 
 def _call_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    own = ufunc.__name__
-    name = own if method == "__call__" else f"{own}.{method}"
+    is_of_scipy = getattr(sys.modules.get("scipy.special"), ufunc.__name__, None) is ufunc
+    own = f"scipy.special.{ufunc.__name__}" if is_of_scipy else ufunc.__name__
+    called = own if method in ("__call__", "outer") else f"{own}.{method}"
+    name = f"{'' if is_of_scipy else 'numpy.'}{own if method == '__call__' else f'{own}.{method}'}"
     given = {key: value for key, value in options.items() if not _is_nothing(key, value)}
-    chosen = NUMPY.get(own if method == "outer" else name)
+    chosen = NUMPY.get(called)
     if chosen is None:
         _refuse(name, inputs)
     if method == "__call__":
@@ -88,8 +92,8 @@ def _call_function(function: Callable[..., Any], args: Sequence[Any], kwargs: Ma
     name = f"{module}.{function.__name__}" if module else function.__name__
     chosen = NUMPY.get(name) if package == "numpy" else None
     if chosen is None:
-        _refuse(name, [*args, *kwargs.values()])
-    return _called(name, chosen, *_operands_and_options(name, function, args, kwargs))
+        _refuse(f"numpy.{name}", [*args, *kwargs.values()])
+    return _called(f"numpy.{name}", chosen, *_operands_and_options(name, function, args, kwargs))
 
 
 def _operands_and_options(
@@ -120,12 +124,12 @@ def _operands_and_options(
 
 def _called(name: str, chosen: Callable[..., Any], operands: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """Call the counterpart of a NumPy function.   Raises: GraphTypeError naming options that the counterpart lacks."""
-    function = _sparse_method(_name_of(chosen), operands) or chosen
+    function = _sparse_method(_name_of(chosen).removeprefix("numpy_"), operands) or chosen
     known = _parameters(function)
     strange = [key for key in options if known is None or key not in known]
     if strange:
         hint = next((OPTION_HINTS[key] for key in strange if key in OPTION_HINTS), "leave it out")
-        title = f"numpy.{name}: {', '.join(f'{key}=' for key in strange)} is not supported for symbolic variables"
+        title = f"{name}: {', '.join(f'{key}=' for key in strange)} is not supported for symbolic variables"
         raise GraphTypeError(title, lines=_described(operands), hint=hint)
     return function(*operands, **options)
 
@@ -178,8 +182,9 @@ _OPERATORS: Final = {
 
 
 def _refuse(name: str, operands: Sequence[Any]) -> NoReturn:
-    hint = HINTS.get(name, "use a function of aotensor.tensor, or values: x.eval({...}), a call of a Function")
-    raise GraphTypeError(f"numpy.{name} does not accept symbolic variables", lines=_described(operands), hint=hint)
+    otherwise = "use a function of aotensor.tensor, or values: x.eval({...}), a call of a Function"
+    hint = HINTS.get(name.removeprefix("numpy."), otherwise)
+    raise GraphTypeError(f"{name} does not accept symbolic variables", lines=_described(operands), hint=hint)
 
 
 def _described(operands: Sequence[Any]) -> list[str]:

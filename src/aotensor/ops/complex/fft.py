@@ -9,6 +9,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import check_choice, coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.complex.parts import complex, imag, real, to_complex
 from aotensor.ops.complex.transform import Dft, OfHalf, RealDft
@@ -25,6 +26,7 @@ Length: TypeAlias = SymbolicExtent | None
 """The length of a transform: a number, an integer scalar of the graph, or None for the extent."""
 
 
+@public(numpy="fft.fft")
 @coerced
 def fft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Variable:
     """Σₖ x[k]·exp(−2πi·jk/n) along an axis, complex64 of float32 and complex64, else complex128.
@@ -40,12 +42,14 @@ def fft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Va
     return transform_axis("fft", x, n, axis, norm, -1)
 
 
+@public(numpy="fft.ifft")
 @coerced
 def ifft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Variable:
     """The inverse of `fft` with the same norm: 1/n·Σₖ x[k]·exp(2πi·jk/n) for "backward".   Raises: as `fft`"""
     return transform_axis("ifft", x, n, axis, norm, 1)
 
 
+@public(numpy="fft.rfft")
 @coerced
 def rfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Variable:
     """The first n/2 + 1 values of `fft` of a real x; the others are their conjugates.
@@ -65,6 +69,7 @@ def rfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> V
     return moveaxis(_scaled(found, length, _factor("rfft", norm, -1)), -1, axis)
 
 
+@public(numpy="fft.irfft")
 @coerced
 def irfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Variable:
     """The inverse of `rfft`: a real signal from the first length/2 + 1 values of its transform."""
@@ -86,6 +91,7 @@ def _mirrored(half: Variable, length: Variable) -> Variable:
     return complex(real(values), imag(values) * cast(sign, dtypes.part_of(half.dtype)))
 
 
+@public(numpy="fft.fftn")
 @coerced
 def fftn(
     x: Any, s: Sequence[SymbolicExtent] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
@@ -94,6 +100,7 @@ def fftn(
     return _along("fftn", x, s, axes, norm, -1)
 
 
+@public(numpy="fft.ifftn")
 @coerced
 def ifftn(
     x: Any, s: Sequence[SymbolicExtent] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
@@ -102,6 +109,7 @@ def ifftn(
     return _along("ifftn", x, s, axes, norm, 1)
 
 
+@public(numpy="fft.fft2")
 @coerced
 def fft2(
     x: Any, s: Sequence[SymbolicExtent] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
@@ -110,6 +118,7 @@ def fft2(
     return _along("fft2", x, s, axes, norm, -1)
 
 
+@public(numpy="fft.ifft2")
 @coerced
 def ifft2(
     x: Any, s: Sequence[SymbolicExtent] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None

@@ -8,6 +8,7 @@ from typing import Any
 from aotensor.core.types import normalise_axis
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.arithmetic import mul, true_div
 from aotensor.ops.elementwise.compare import cast, lt, switch
@@ -34,6 +35,7 @@ def rfftfreq(n: SymbolicExtent, d: Any = 1.0) -> Variable:
     return _divided(arange(length // 2 + 1), length, d)
 
 
+@public(numpy="fft.fftshift")
 @coerced
 def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Variable:
     """x with the frequency 0 in the middle, along one or several axes, by default all.
@@ -43,6 +45,7 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Variable:
     return _rolled(as_tensor(x), axes, 1)
 
 
+@public(numpy="fft.ifftshift")
 @coerced
 def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Variable:
     """The inverse of `fftshift`, which differs from it for odd extents.   Raises: as `fftshift`"""

@@ -7,6 +7,7 @@ from typing import Any
 
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.complex.fft import Length, chosen_axes, ifft, irfft, rfft, transform_axis
 from aotensor.ops.complex.parts import conj
@@ -16,6 +17,7 @@ _OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward"
 """The norm of the transform in the other direction with the same factor."""
 
 
+@public(numpy="fft.rfftn")
 @coerced
 def rfftn(
     x: Any, s: Sequence[SymbolicExtent] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
@@ -27,6 +29,7 @@ def rfftn(
     return _forward("rfftn", x, s, axes, norm)
 
 
+@public(numpy="fft.irfftn")
 @coerced
 def irfftn(
     x: Any, s: Sequence[SymbolicExtent] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
@@ -38,6 +41,7 @@ def irfftn(
     return _backward("irfftn", x, s, axes, norm)
 
 
+@public(numpy="fft.rfft2")
 @coerced
 def rfft2(
     x: Any, s: Sequence[SymbolicExtent] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
@@ -46,6 +50,7 @@ def rfft2(
     return _forward("rfft2", x, s, axes, norm)
 
 
+@public(numpy="fft.irfft2")
 @coerced
 def irfft2(
     x: Any, s: Sequence[SymbolicExtent] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
@@ -54,6 +59,7 @@ def irfft2(
     return _backward("irfft2", x, s, axes, norm)
 
 
+@public(numpy="fft.hfft")
 @coerced
 def hfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Variable:
     """The real spectrum of a Hermitian signal with first n/2 + 1 values x.   n: 2·(m − 1) of an extent of m
@@ -63,6 +69,7 @@ def hfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> V
     return irfft(conj(as_tensor(x)), n, axis, _opposite("hfft", norm))
 
 
+@public(numpy="fft.ihfft")
 @coerced
 def ihfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Variable:
     """The inverse of `hfft`: the first n/2 + 1 values of the Hermitian signal with the real spectrum x.

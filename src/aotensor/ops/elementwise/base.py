@@ -255,6 +255,7 @@ def elementwise(
     signature: Signature = floating,
     *,
     numpy: Names = (),
+    scipy: Names = (),
     method: Names = (),
     operator: str = "",
     notation: str = "",
@@ -262,11 +263,11 @@ def elementwise(
 ) -> Elementwise:
     """A public elementwise op from a row of its table; see `Row` for the columns and the further options.
 
-    numpy, method, operator: as in `graph.public.public`
+    numpy, scipy, method, operator: as in `graph.public.public`
     """
     op = Elementwise(Row(name, doc, reference, emit, partials, signature, notation=notation or operator, **options))
     ELEMENTWISE[name] = op
-    return register(op, numpy=numpy, method=method, operator=operator)
+    return register(op, numpy=numpy, scipy=scipy, method=method, operator=operator)
 
 
 def unbroadcast(g: Variable, x: Variable) -> Variable:

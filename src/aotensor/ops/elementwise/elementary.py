@@ -19,10 +19,12 @@ from aotensor.ops.elementwise.base import Elementwise, Row, elementwise
 from aotensor.ops.elementwise.compare import and_, eq, gt, lt, neq, or_, switch
 
 
-def _unary(name: str, doc: str, derivative: Callable[..., Variable], is_analytic: bool = True) -> Elementwise:
+def _unary(
+    name: str, doc: str, derivative: Callable[..., Variable], is_analytic: bool = True, scipy: str = ""
+) -> Elementwise:
     """A row for a unary real function with NumPy's name in the math dialect, which is a method, too.
 
-    is_analytic: NumPy accepts complex values
+    is_analytic: NumPy accepts complex values. scipy: its name in scipy.special
     """
     reference = getattr(np, name)
     return elementwise(
@@ -33,6 +35,7 @@ def _unary(name: str, doc: str, derivative: Callable[..., Variable], is_analytic
         (derivative,),
         analytic=reference if is_analytic else None,
         numpy=name,
+        scipy=scipy or (),
         method=name,
     )
 
@@ -43,16 +46,16 @@ def inside(is_outside: Variable, g: Variable, derivative: Variable) -> Variable:
 
 
 exp = _unary("exp", "eˣ; inf beyond 709.78 in float64.", lambda g, x, y: g * y)
-exp2 = _unary("exp2", "2ˣ.", lambda g, x, y: g * y * real_log(2))
-expm1 = _unary("expm1", "eˣ − 1, exact near 0.", lambda g, x, y: g * exp(x))
+exp2 = _unary("exp2", "2ˣ.", lambda g, x, y: g * y * real_log(2), scipy="exp2")
+expm1 = _unary("expm1", "eˣ − 1, exact near 0.", lambda g, x, y: g * exp(x), scipy="expm1")
 
 log = _unary("log", "ln x; −inf at 0 with derivative inf, nan below.", lambda g, x, y: inside(lt(x, 0), g, g / x))
 log2 = _unary("log2", "Logarithm to base 2.", lambda g, x, y: inside(lt(x, 0), g, g / (x * real_log(2))))
 log10 = _unary("log10", "Logarithm to base 10.", lambda g, x, y: inside(lt(x, 0), g, g / (x * real_log(10))))
-log1p = _unary("log1p", "ln(1 + x), exact near 0.", lambda g, x, y: inside(lt(x, -1), g, g / (1 + x)))
+log1p = _unary("log1p", "ln(1 + x), exact near 0.", lambda g, x, y: inside(lt(x, -1), g, g / (1 + x)), scipy="log1p")
 
 sqrt = _unary("sqrt", "√x; derivative inf at 0, nan below.", lambda g, x, y: 0.5 * g / y)
-cbrt = _unary("cbrt", "∛x; derivative inf at 0.", lambda g, x, y: g / (3 * y * y), is_analytic=False)
+cbrt = _unary("cbrt", "∛x; derivative inf at 0.", lambda g, x, y: g / (3 * y * y), is_analytic=False, scipy="cbrt")
 
 sin = _unary("sin", "Sine; nan at ±inf.", lambda g, x, y: g * cos(x))
 cos: Elementwise = _unary("cos", "Cosine; nan at ±inf.", lambda g, x, y: -g * sin(x))

@@ -90,6 +90,7 @@ erfinv = elementwise(
     scipy_special("erfinv"),
     _emit_erfinv,
     (lambda g, x, y: g * exp(y * y) * (_ROOT_PI / 2),),
+    scipy="erfinv",
 )
 erfcinv = elementwise(
     "erfcinv",
@@ -97,6 +98,7 @@ erfcinv = elementwise(
     scipy_special("erfcinv"),
     _emit_erfcinv,
     (lambda g, x, y: -g * exp(y * y) * (_ROOT_PI / 2),),
+    scipy="erfcinv",
 )
 
 # --- e^{x²}·erfc x and its derivatives -------------------------------------------------------------------------------
@@ -175,6 +177,7 @@ erfcx = elementwise(
     scipy_special("erfcx"),
     _emit_erfcx_order(0),
     (lambda g, x, y: -g * _erfcx_order(1)(x),),
+    scipy="erfcx",
 )
 
 
@@ -204,6 +207,7 @@ gamma = elementwise(
     scipy_special("gamma"),
     _emit_gamma,
     (lambda g, x, y: g * y * psi(x),),
+    scipy="gamma",
 )
 
 
@@ -267,6 +271,7 @@ log_ndtr = elementwise(
     scipy_special("log_ndtr"),
     _emit_log_ndtr,
     (lambda g, x, y: g * _inverse_mills(x),),
+    scipy="log_ndtr",
 )
 
 
@@ -283,4 +288,5 @@ ndtri = elementwise(
     scipy_special("ndtri"),
     _emit_ndtri,
     (lambda g, p, y: g * exp(0.5 * y * y) * sqrt(2 * pi),),
+    scipy="ndtri",
 )

@@ -70,6 +70,7 @@ sigmoid = elementwise(
     lambda s, x: s.special("sigmoid", x),
     (lambda g, x, y: g * logistic_density(x),),
     analytic=lambda x: np.exp(-_continued_softplus(-x)),
+    scipy="expit",
 )
 expit = sigmoid
 
@@ -101,6 +102,7 @@ logit = elementwise(
     _emit_logit,
     (lambda g, x, y: inside(or_(lt(x, 0), gt(x, 1)), g, g / _times_rest(x)),),
     analytic=lambda x: np.log(x / (1 - x)),
+    scipy="logit",
 )
 
 
@@ -214,6 +216,7 @@ xlogy = elementwise(
     lambda s, x, y: _product_with_log(s, "log", x, y),
     _derivatives_of_product(log, 0.0),
     analytic=lambda x, y: x * np.log(y),
+    scipy="xlogy",
 )
 xlog1py = elementwise(
     "xlog1py",
@@ -223,6 +226,7 @@ xlog1py = elementwise(
     lambda s, x, y: _product_with_log(s, "log1p", x, y),
     _derivatives_of_product(log1p, 1.0),
     analytic=lambda x, y: x * np.log1p(y),
+    scipy="xlog1py",
 )
 xlogx = elementwise(
     "xlogx",
@@ -281,6 +285,7 @@ erf = elementwise(
     lambda s, x: s.math("erf", x),
     (lambda g, x, y: g * gauss(x) * _NORMAL_DERIVATIVE,),
     analytic=scipy_special("erf"),
+    scipy="erf",
 )
 erfc = elementwise(
     "erfc",
@@ -289,6 +294,7 @@ erfc = elementwise(
     lambda s, x: s.special("erfc", x),
     (lambda g, x, y: -g * gauss(x) * _NORMAL_DERIVATIVE,),
     analytic=scipy_special("erfc"),
+    scipy="erfc",
 )
 
 
@@ -322,6 +328,7 @@ gammaln = elementwise(
     _reference_gammaln,
     lambda s, x: s.special("gammaln", x),
     (lambda g, x, y: g * psi(x),),
+    scipy="gammaln",
 )
 psi: Elementwise = elementwise(
     "psi",
@@ -330,6 +337,7 @@ psi: Elementwise = elementwise(
     lambda s, x: s.special("psi", x),
     (lambda g, x, y: g * tri_gamma(x),),
     analytic=scipy_special("psi"),
+    scipy="psi",
 )
 digamma = psi
 

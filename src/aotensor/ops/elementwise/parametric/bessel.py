@@ -70,6 +70,7 @@ jv = elementwise(
     _reference(0),
     emitter_of_orders("jv"),
     _partials(0),
+    scipy="jv",
 )
 
 
@@ -93,7 +94,7 @@ MAKERS["jv"] = _jv
 
 
 def _whole_order_op(name: str, doc: str, reference: Any, partial: Any, numpy: Names = ()) -> Elementwise:
-    return elementwise(name, doc, reference, emitter_of_orders(name), (partial,), numpy=numpy)
+    return elementwise(name, doc, reference, emitter_of_orders(name), (partial,), numpy=numpy, scipy=name)
 
 
 j0 = _whole_order_op("j0", "J₀(x).", whole_order_reference(0), lambda g, x, y: -g * j1(x))

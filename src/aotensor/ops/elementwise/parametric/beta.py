@@ -73,6 +73,7 @@ betaln = elementwise(
     _reference_betaln,
     lambda s, a, b: s.special("betaln", a, b),
     (lambda g, a, b, y: -g * _psi_growth(a, b), lambda g, a, b, y: -g * _psi_growth(b, a)),
+    scipy="betaln",
 )
 
 # --- the function ----------------------------------------------------------------------------------------------------
@@ -163,4 +164,5 @@ beta = elementwise(
     _reference_beta,
     _emit_beta,
     (lambda g, a, b, y: -g * _beta_fall(a, b, y), lambda g, a, b, y: -g * _beta_fall(b, a, y)),
+    scipy="beta",
 )

@@ -79,4 +79,5 @@ hyp2f1 = elementwise(
     _reference(0, 0, 0, 0),
     emitter_of_orders("hyp2f1"),
     _partials(0, 0, 0, 0),
+    scipy="hyp2f1",
 )

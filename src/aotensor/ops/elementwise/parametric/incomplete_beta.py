@@ -230,4 +230,5 @@ betainc = elementwise(
     scipy_special("betainc"),
     emitter_of_orders("betainc", 0, 0),
     _partials(0, 0),
+    scipy="betainc",
 )

@@ -228,7 +228,7 @@ def _derivatives(name: str) -> Any:
 
 def _public(name: str, doc: str) -> Elementwise:
     MAKERS[name] = _derivatives(name)
-    return elementwise(name, doc, scipy_special(name), emitter_of_orders(name, 0), _partials(name, 0))
+    return elementwise(name, doc, scipy_special(name), emitter_of_orders(name, 0), _partials(name, 0), scipy=name)
 
 
 gammainc = _public(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from aotensor.core.types import Array
+from aotensor.graph.public import public
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
 from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, emitter_of_orders
@@ -208,7 +209,7 @@ def _function(name: str, doc: str, reference: Callable[..., Any]) -> Elementwise
             lambda g, v, x, y: g * of_order(n, j + 1)(v, x),
         )
 
-    op = elementwise(name, doc, reference(0, 0, scale), emitter_of_orders(name), partials(0, 0))
+    op = elementwise(name, doc, reference(0, 0, scale), emitter_of_orders(name), partials(0, 0), scipy=name)
 
     @cache
     def of_order(order: int = 0, order_x: int = 0) -> Elementwise:
@@ -241,6 +242,7 @@ kv = _function(
 kve = _function("kve", "eˣ·K_v(x). Differentiable in both to any order.", _reference_second)
 
 
+@public(scipy="kn")
 def kn(n: Any, x: Any) -> Variable:
     """K_n(x) for an integer n, as `kv`."""
     return kv(n, x)

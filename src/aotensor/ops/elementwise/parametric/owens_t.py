@@ -38,6 +38,7 @@ owens_t = elementwise(
     scipy_special("owens_t"),
     emitter_of_orders("owens_t"),
     (_owens_in_height, _owens_in_slope),
+    scipy="owens_t",
 )
 
 
@@ -106,6 +107,7 @@ poch = elementwise(
     _reference_poch(0, 0),
     emitter_of_orders("poch"),
     _partials_of_poch(0, 0),
+    scipy="poch",
 )
 
 

@@ -35,7 +35,7 @@ def _gamma_quantile(name: str, doc: str, distribution: str) -> Elementwise:
     def in_probability(g: Variable, a: Variable, p: Variable, y: Variable) -> Variable:
         return inside(_outside((a, p)), g, sign * g / MAKERS["gamma_density"]()(a, y))
 
-    return elementwise(name, doc, scipy_special(name), emitter_of_orders(name), (in_shape, in_probability))
+    return elementwise(name, doc, scipy_special(name), emitter_of_orders(name), (in_shape, in_probability), scipy=name)
 
 
 def _is_end(p: Variable) -> Variable:
@@ -81,4 +81,5 @@ betaincinv: Elementwise = elementwise(
     scipy_special("betaincinv"),
     emitter_of_orders("betaincinv"),
     tuple(_beta_slope(position) for position in range(3)),
+    scipy="betaincinv",
 )
