@@ -83,6 +83,8 @@ ROWS: dict[str, tuple[tuple[int, ...], Callable[[Any], Variable], int]] = {
     "nothing out": ((6,), lambda x: x[:0] ** 2, 0),
     "no influence": ((6,), lambda x: at.zeros((3,)), 0),
     "a step function": ((6,), lambda x: at.floor(x), 6),
+    "a constant choice": ((6,), lambda x: at.switch(TABLE[0] > 0, x, x[::-1] * x[0]), 7),
+    "constant zeros": ((6,), lambda x: x[:1] * CHAIN[0] + CHAIN[1] * (x[1:2] * x), 5),
     "a convolution": ((6,), lambda x: at.convolve(x, [1.0, -2.0, 1.0], mode="valid"), 12),
     "zeros of filters": ((6,), lambda x: at.convolve(x, [1.0, 0.0, 1.0], mode="full"), 12),
     "a convolution of both": ((6,), lambda x: at.convolve(x[:3] ** 2, x[3:]), 18),

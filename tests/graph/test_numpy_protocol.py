@@ -244,6 +244,11 @@ def test_functions_of_one_name_stand_for_each_other() -> None:
     assert ours & ufuncs <= NUMPY.keys()
 
 
+def test_the_dtype_of_a_sum() -> None:
+    assert np.result_type(at.vector("x", dtype="float32"), at.vector("i", dtype="int64"), np.int8) == "float64"
+    assert np.result_type(at.zvector("z")) == "complex128"
+
+
 def test_identity_like_a_symbol_is_the_matrix() -> None:
     """`np.identity` is the matrix, not the op that copies."""
     assert_array_equal(np.identity(2, like=at.vector("x")).eval(), np.eye(2))

@@ -10,6 +10,8 @@ from itertools import pairwise
 from string import ascii_letters
 from typing import Any, TypeVar
 
+import numpy as np
+
 from aotensor.core.dtypes import is_complex, is_float, is_half
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -284,6 +286,12 @@ def _letters(axes: Any) -> str:
         if axis is not Ellipsis and not (isinstance(axis, int) and 0 <= axis < len(ascii_letters)):
             raise GraphTypeError(f"numpy.einsum: axis {axis!r} is not a number below 52, or `...`", hint=hint)
     return "".join("..." if axis is Ellipsis else ascii_letters[axis] for axis in axes)
+
+
+@numpys("result_type")
+def numpy_result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
+    """`np.result_type`: the dtype of a sum of all operands."""
+    return np.result_type(*(np.dtype(x.dtype) if isinstance(x, Variable) else x for x in arrays_and_dtypes))
 
 
 @numpys("rot90")

@@ -27,7 +27,9 @@ from aotensor.ops.contract import Contract
 from aotensor.ops.convolution.op import ROLES, Convolution
 from aotensor.ops.create import Alloc, FullLike
 from aotensor.ops.diagonal import AllocDiagonal, ExtractDiagonal, Triangle
+from aotensor.ops.elementwise.arithmetic import mul
 from aotensor.ops.elementwise.base import Elementwise
+from aotensor.ops.elementwise.compare import switch
 from aotensor.ops.gradient_control import ViewOp
 from aotensor.ops.index import IncSubtensor, Subtensor
 from aotensor.ops.integer_indexing import AdvancedSubtensor, IncAdvancedSubtensor
@@ -120,9 +122,7 @@ class _Structure:
             return {}
         live = [y for y in node.outputs if dtypes.is_inexact(y.dtype)]
         if isinstance(op, Elementwise | ViewOp | Part) or op == FromParts():
-            return {
-                y: self._union([self._rows(v, self._broadcast_numbers(v, y)) for v in self._inputs(node)]) for y in live
-            }
+            return {y: self._elementwise(node, y) for y in live}
         if isinstance(op, _COPIES) and self._has_constant_indices(node):
             return self._copied(node, live)
         if isinstance(op, SegmentSum | SumAt) and self.values.knows(node.inputs[1]):
@@ -145,6 +145,27 @@ class _Structure:
         return all(self.values.knows(v) or dtypes.is_inexact(v.dtype) for v in node.inputs)
 
     # --- rules ---------------------------------------------------------------------------------------------------
+
+    def _elementwise(self, node: Apply, y: Variable) -> Any:
+        """Dependence of an elementwise op: products with a constant 0 and choices that a constant excludes are empty."""
+        parts = []
+        for position, v in enumerate(node.inputs):
+            if v in self.depends:
+                numbers = self._broadcast_numbers(v, y)
+                if (unused := self._unused(node, position)) is not None:
+                    numbers = np.where(np.broadcast_to(unused, self._shape(y)).ravel(), -1, numbers)
+                parts.append(self._rows(v, numbers))
+        return self._union(parts)
+
+    def _unused(self, node: Apply, position: int) -> Array | None:
+        """Where a constant operand removes the influence of another one; None if no constant does."""
+        if node.op == mul:
+            known = [v for k, v in enumerate(node.inputs) if k != position and self.values.knows(v)]
+            return self._value(known[0]) == 0 if known else None
+        if node.op == switch and self.values.knows(node.inputs[0]):
+            is_first = self._value(node.inputs[0]) != 0
+            return ~is_first if position == 1 else is_first
+        return None
 
     def _broadcast_numbers(self, v: Variable, y: Variable) -> Array:
         """For each element of y, the C-order number of the element of v that broadcasting reads for it."""
