@@ -1,4 +1,4 @@
-"""The tool that differentiates what tests of JAX and PyTensor differentiate: what it tells, and a sample of theirs."""
+"""The tool that differentiates the programs of the tests of JAX, PyTensor and autograd: verdicts, pages, samples."""
 
 from __future__ import annotations
 
@@ -14,15 +14,19 @@ from tools.gradient_tests.__main__ import load, main
 from tools.gradient_tests.compare import difference, narrowest
 from tools.gradient_tests.page import page
 
-CHECKOUTS = {"jax": "AOTENSOR_JAX_CHECKOUT", "pytensor": "AOTENSOR_PYTENSOR_CHECKOUT"}
+CHECKOUTS = {
+    "autograd": "AOTENSOR_AUTOGRAD_CHECKOUT", "jax": "AOTENSOR_JAX_CHECKOUT", "pytensor": "AOTENSOR_PYTENSOR_CHECKOUT",
+}  # fmt: skip
 """Framework → environment variable that names a checkout."""
 SAMPLES = {
+    "autograd": ("test_scipy", "beta or gamma_ or mvn_logpdf or solve_sylvester"),
     "jax": ("custom_linear_solve", "lu or iterative"),
     "pytensor": ("test_special", "Softmax"),
 }
 
 OF_JAX = """
 import jax, jax.numpy as jnp, numpy as np
+from jax._src import test_util as jtu
 from jax.test_util import check_grads
 
 @jax.custom_jvp
@@ -50,6 +54,11 @@ def test_complex():
 
 def test_integers():
     jax.vjp(lambda n: n * 2, 3)
+
+class Compiled(jtu.JaxTestCase):
+    def test_values(self):
+        self._CompileAndCheck(lambda n, z: {"a": n // 2, "b": z * n[0]}, lambda: [np.arange(3), np.array([1.0 + 2.0j])])
+        self._CompileAndCheck(lambda x: x.astype("int4"), lambda: [np.arange(3)])
 """
 OF_PYTENSOR = """
 import numpy as np, pytensor.tensor as pt
@@ -60,6 +69,37 @@ def test_products():
 
 def test_fails_itself():
     verify_grad(lambda x: x.sum(dims="a"), [np.eye(2)])
+"""
+OF_AUTOGRAD = """
+import autograd.numpy as np
+import autograd.numpy.random as npr
+from autograd import grad
+from autograd.extend import defvjp, primitive
+from autograd.scipy import special, stats
+from autograd.test_util import check_grads, combo_check
+
+@primitive
+def untrue(x):
+    return 2.0 * x
+
+defvjp(untrue, lambda ans, x: lambda g: 3.0 * g)
+
+def test_numpy():
+    combo_check(np.linalg.solve, [0, 1])([np.eye(2) + 0.1], [np.ones(2), np.ones((2, 3))])
+    check_grads(lambda x: np.real(np.fft.fft(x * (1 + 2j))))(npr.randn(4) + 1j)
+
+def test_scipy():
+    combo_check(stats.t.logpdf, [0, 1])([npr.randn(3)], [np.array([2.5])])
+    check_grads(lambda d: special.gammaln(d["a"]) * np.array([d["b"], 1.0, d["b"]]))({"a": npr.rand(3) + 1, "b": 2.0})
+
+def test_derivatives_within():
+    check_grads(lambda x: grad(lambda y: np.sum(np.sin(y) ** 2 + np.mean(y)))(x))(npr.randn(3))
+
+def test_untrue():
+    check_grads(lambda x: untrue(x) ** 2, order=1)(1.5)
+
+def test_refused():
+    check_grads(lambda x: special.y0(x), modes=["rev"])(1.5)
 """
 
 
@@ -80,11 +120,28 @@ def test_programs_of_jax_are_compared(tmp_path: Path, capfd: pytest.CaptureFixtu
     found = [(line["test"].rpartition("::")[2], line["what"], line["verdict"]) for line in lines]
     assert found == [
         ("test_odd", "check_grads", "same"), ("test_odd", "grad", "same"), ("test_untrue", "vjp", "wrong"),
-        ("test_complex", "jvp", "same"), ("test_integers", "vjp", "nothing"),
+        ("test_complex", "jvp", "same"), ("test_integers", "vjp", "nothing"), ("test_values", "jit", "same"),
+        ("test_values", "jit", "refused"),
     ]  # fmt: skip
     assert lines[0]["orders"] == "value, first, forward, second"
     text = page("jax", {"custom_api_test.py": lines})
-    assert "3 programs agree" in text and "| `custom_api_test.py` | 3 | 0 | 1 | 1 |" in text and "`test_untrue`" in text
+    assert "4 programs agree" in text and "| `custom_api_test.py` | 4 | 1 | 1 | 1 |" in text and "`test_untrue`" in text
+
+
+def test_programs_of_autograd_are_compared(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("autograd", reason="autograd is not installed")
+    folder = _checkout(tmp_path, "test_scipy.py", OF_AUTOGRAD)
+    assert main(["autograd", str(folder), "--only", "test_scipy"]) == 1
+    assert "test_untrue: check_grads: first: 13.5" in capfd.readouterr().out
+    lines = load(folder, "test_scipy.py")
+    assert [(line["test"].rpartition("::")[2], line["verdict"]) for line in lines] == [
+        ("test_numpy", "same"), ("test_numpy", "same"), ("test_numpy", "same"), ("test_scipy", "same"),
+        ("test_scipy", "same"), ("test_derivatives_within", "same"), ("test_untrue", "wrong"),
+        ("test_refused", "refused"),
+    ]  # fmt: skip
+    assert lines[2]["orders"] == "value, first, second" and lines[5]["orders"] == "value, first, forward, second"
+    text = page("autograd", {"test_scipy.py": lines})
+    assert "6 programs agree" in text and "scipy.special.y0 does not accept symbolic variables" in text
 
 
 def test_programs_of_pytensor_are_compared(tmp_path: Path) -> None:

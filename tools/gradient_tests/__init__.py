@@ -1,1 +1,1 @@
-"""Compare the derivatives in the tests of JAX and PyTensor with those of the imported programs; see __main__.py."""
+"""Compare derivatives in the tests of JAX, PyTensor and autograd with those of the same programs; see __main__.py."""

@@ -1,4 +1,4 @@
-"""Import the programs that tests of JAX and PyTensor differentiate, and compare the derivatives with their own.
+"""Import the programs that tests of JAX, PyTensor and autograd differentiate, and compare derivatives with their own.
 
     git clone --depth 1 --branch jax-v0.10.2 https://github.com/jax-ml/jax FOLDER
     python -m tools.gradient_tests jax FOLDER                         all files: counts, and what is wrong
@@ -6,6 +6,7 @@
     python -m tools.gradient_tests jax FOLDER --test test_remat       tests whose names contain this
     python -m tools.gradient_tests jax FOLDER --write                 docs/jax_gradient_tests.md
     python -m tools.gradient_tests pytensor FOLDER --write            docs/pytensor_gradient_tests.md
+    python -m tools.gradient_tests autograd FOLDER --write            docs/autograd_gradient_tests.md, of HIPS/autograd
 
 The tests run as they are; a plugin keeps each function and point that they differentiate. Each file runs in a process
 of its own, and its results are kept in FOLDER/aotensor. `--kept` shows them without running again.
@@ -41,7 +42,16 @@ def run(framework: str, folder: Path, name: str, test: str, seconds: float) -> s
         "PYTENSOR_FLAGS": os.environ.get("PYTENSOR_FLAGS", "cxx=,mode=FAST_COMPILE"),
         "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
     }
-    plugins = ["-p", f"tools.gradient_tests.{framework}_plugin", "-p", "no:cacheprovider", "-o", "addopts="]
+    plugins = [
+        "-p",
+        f"tools.gradient_tests.{framework}_plugin",
+        "-p",
+        "no:cacheprovider",
+        "-o",
+        "addopts=",
+        "-o",
+        "required_plugins=",
+    ]
     chosen = ["-k", test] if test else []
     command = [sys.executable, "-m", "pytest", *plugins, "-q", "--tb=no", *chosen, f"tests/{name}"]
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -30,6 +30,34 @@ class Comparison:
     def line(self) -> dict[str, Any]:
         """The comparison as JSON values."""
         return asdict(self)
+
+
+def compared_orders(
+    what: str,
+    wanted: Mapping[str, Sequence[Any]],
+    found: Mapping[str, Sequence[Any]],
+    why: str,
+    refused: Mapping[str, str],
+    close: float,
+) -> Comparison:
+    """The verdict on results by order.
+
+    wanted: of the framework; why: the reason for its missing orders. found: ours; refused: reasons for missing ones.
+    """
+    undefined, orders = 0, []
+    for order in wanted:
+        if order not in found:
+            continue
+        orders.append(order)
+        for theirs, ours in zip(wanted[order], found[order], strict=True):
+            text, missing = difference(theirs, ours, close)
+            undefined += missing
+            if text:
+                return Comparison(what, "wrong", f"{order}: {text}", ", ".join(orders), undefined)
+    if missing_orders := [order for order in wanted if order not in found]:
+        first = refused.get(missing_orders[0], "")
+        return Comparison(what, "refused", f"{missing_orders[0]}: {first}", ", ".join(orders), undefined)
+    return Comparison(what, "same", why, ", ".join(orders), undefined)
 
 
 def narrowest(dtypes: Sequence[Any]) -> float:

@@ -1,8 +1,9 @@
 """A pytest plugin that records the functions that JAX's tests differentiate, and compares derivatives after each test.
 
 Of a test's `grad`, `value_and_grad`, `vjp`, `jvp`, `linearize`, `jacfwd`, `jacrev`, `hessian` and `check_grads` the
-function and the point are kept, if no transformation is running around the call: there values are not known.
-JAX's own comparison with finite differences is left out.
+function and the point are kept, if no transformation is running around the call: there values are not known. So are
+the functions that tests compile: of these, values are compared. JAX's own comparisons with finite differences and NumPy
+are left out.
 """
 
 from __future__ import annotations
@@ -22,13 +23,12 @@ import jax.test_util
 import numpy as np
 import pytest
 from jax._src.core import trace_state_clean
-from tools.gradient_tests.compare import Comparison, difference, narrowest
+from tools.gradient_tests.compare import Comparison, compared_orders, difference, narrowest
+from tools.gradient_tests.ours import differentiated, line_of, listed
 from tools.gradient_tests.record import record
 
 import aotensor as aot
-import aotensor.tensor as at
 from aotensor.errors import AotensorError, InternalError
-from aotensor.gradient import pushforward
 from aotensor.importers.jax import from_jax
 
 LARGEST: Final = 3000
@@ -115,8 +115,14 @@ def _of_check_grads(f: Any, args: Any, *_: Any, **__: Any) -> None:
 _VJP, _JVP, _LINEARIZE = jax.vjp, jax.jvp, jax.linearize
 
 
+def _of_a_check(_: Any, fun: Any, args_maker: Callable[[], Any], **__: Any) -> None:
+    _calls.append(Call("jit", fun, tuple(args_maker()), {}, ()))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Replace JAX's functions by recording ones, before the tests are imported."""
+    vars(test_util)["JaxTestCase"]._CompileAndCheck = _of_a_check
+    vars(test_util)["JaxTestCase"]._CheckAgainstNumpy = lambda *_, **__: None
     for name in ("grad", "value_and_grad", "jacfwd", "jacrev", "hessian"):
         made = _of_a_transform(name, getattr(jax, name))
         for module in (jax, api):
@@ -143,8 +149,10 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 
 
 def compared(call: Call) -> Comparison:
-    """Value, first, second and forward derivatives of a call, by JAX and by aotensor."""
+    """Value, first, second and forward derivatives of a call, by JAX and by aotensor; of a compiled call the value."""
     jax.config.update("jax_enable_x64", call.is_wide)
+    if call.what == "jit":
+        return _compared_values(call)
     moving = call.places
     try:
         leaves, structure = jax.tree.flatten([call.arguments[k] for k in moving])
@@ -152,7 +160,7 @@ def compared(call: Call) -> Comparison:
         kinds = [jnp.result_type(x) for x in leaves]
         real = [k for k, kind in enumerate(kinds) if jnp.issubdtype(kind, jnp.inexact)]
     except (TypeError, ValueError) as error:
-        return Comparison(call.what, "nothing", _line(error))
+        return Comparison(call.what, "nothing", line_of(error))
     parts = [part for k in real for part in _parts(jnp.asarray(leaves[k], kinds[k]))]
     if not parts or sum(x.size for x in parts) > LARGEST:
         return Comparison(call.what, "nothing", "no operand has derivatives" if not parts else "large")
@@ -172,6 +180,48 @@ def compared(call: Call) -> Comparison:
     return _compared(call.what, function, parts, [*kinds, *(x.dtype for x in xs)])
 
 
+def _compared_values(call: Call) -> Comparison:
+    """The results of a call whose arrays are inputs, Python's numbers constants."""
+    try:
+        values = [np.asarray(y) for y in jax.tree.leaves(call.function(*call.arguments))]
+        leaves, structure = jax.tree.flatten(call.arguments)
+        places = [k for k, x in enumerate(leaves) if isinstance(x, np.ndarray | np.generic | jax.Array)]
+        xs = [np.asarray(leaves[k]) for k in places]
+    except Exception as error:  # of the test's own
+        return Comparison(call.what, "nothing", f"JAX: {line_of(error)}")
+    if sum(x.size for x in xs) > LARGEST:
+        return Comparison(call.what, "nothing", "large")
+
+    def function(*given: Any) -> list[Any]:
+        known = dict(zip(places, given, strict=True))
+        arguments = jax.tree.unflatten(structure, [known.get(k, x) for k, x in enumerate(leaves)])
+        return [jnp.asarray(y) for y in jax.tree.leaves(call.function(*arguments))]
+
+    try:
+        imported = from_jax(function, *xs)
+        f = aot.function(list(imported.arguments.values()), listed(imported.results), on_unused_input="ignore")
+        with np.errstate(all="ignore"):
+            found = f.reference(*xs)
+    except AotensorError as error:
+        return _failed(call.what, error)
+    except jax.errors.ConcretizationTypeError as error:
+        return Comparison(call.what, "refused", f"JAX cannot trace it: {line_of(error)}")
+    except Exception as error:
+        return Comparison(call.what, "wrong", f"{type(error).__name__}: {line_of(error)}")
+    close, undefined = narrowest([*(x.dtype for x in xs), *(y.dtype for y in values)]), 0
+    for theirs, ours in zip(values, found, strict=True):
+        if theirs.dtype != ours.dtype:
+            return Comparison(call.what, "wrong", f"value: {ours.dtype} instead of {theirs.dtype}", "value")
+        if np.array_equal(theirs, ours):
+            continue
+        for part in (np.real, np.imag):
+            text, missing = difference(part(theirs), part(ours), close)
+            undefined += missing
+            if text:
+                return Comparison(call.what, "wrong", f"value: {text}", "value", undefined)
+    return Comparison(call.what, "same", "", "value", undefined)
+
+
 def _parts(x: Any) -> list[Any]:
     return [jnp.real(x), jnp.imag(x)] if jnp.issubdtype(x.dtype, jnp.complexfloating) else [x]
 
@@ -180,7 +230,7 @@ def _compared(what: str, function: Callable[..., Any], xs: Sequence[Any], kinds:
     try:
         values = function(*xs)
     except Exception as error:  # of the test's own
-        return Comparison(what, "nothing", f"JAX: {_line(error)}")
+        return Comparison(what, "nothing", f"JAX: {line_of(error)}")
     if not values:
         return Comparison(what, "nothing", "no result has derivatives")
     rng = np.random.default_rng(7)
@@ -188,28 +238,18 @@ def _compared(what: str, function: Callable[..., Any], xs: Sequence[Any], kinds:
     directions = [rng.uniform(0.5, 1.5, size=x.shape) for x in xs]
     wanted, why = _by_jax(function, values, xs, weights, directions)
     try:
-        found, refused = _by_us(function, xs, weights, directions, set(wanted))
+        imported = from_jax(lambda *a: function(*a), *xs)
+        results = listed(imported.results)
+        inputs = list(imported.arguments.values())
+        found, refused = differentiated(inputs, results, xs, weights, directions, set(wanted))
     except AotensorError as error:
         return _failed(what, error)
     except jax.errors.ConcretizationTypeError as error:
-        return Comparison(what, "refused", f"JAX cannot trace it: {_line(error)}")
+        return Comparison(what, "refused", f"JAX cannot trace it: {line_of(error)}")
     except Exception as error:
-        return Comparison(what, "wrong", f"{type(error).__name__}: {_line(error)}")
+        return Comparison(what, "wrong", f"{type(error).__name__}: {line_of(error)}")
     close = narrowest([*kinds, *(x.dtype for x in (*xs, *values))])
-    undefined, orders = 0, []
-    for order in wanted:
-        if order not in found:
-            continue
-        orders.append(order)
-        for theirs, ours in zip(wanted[order], found[order], strict=True):
-            text, missing = difference(theirs, ours, close)
-            undefined += missing
-            if text:
-                return Comparison(what, "wrong", f"{order}: {text}", ", ".join(orders), undefined)
-    if missing_orders := [order for order in wanted if order not in found]:
-        first = refused.get(missing_orders[0], "")
-        return Comparison(what, "refused", f"{missing_orders[0]}: {first}", ", ".join(orders), undefined)
-    return Comparison(what, "same", why, ", ".join(orders), undefined)
+    return compared_orders(what, wanted, found, why, refused, close)
 
 
 def _failed(what: str, error: AotensorError) -> Comparison:
@@ -218,11 +258,7 @@ def _failed(what: str, error: AotensorError) -> Comparison:
 
 def _named(error: AotensorError) -> str:
     operations = getattr(error, "operations", ())
-    return "; ".join(sorted({one.name for one in operations})) if operations else _line(error)
-
-
-def _line(error: BaseException) -> str:
-    return str(error).partition("\n")[0][:160]
+    return "; ".join(sorted({one.name for one in operations})) if operations else line_of(error)
 
 
 def _by_jax(
@@ -249,46 +285,5 @@ def _by_jax(
         try:
             found[order] = list(step())
         except Exception as error:  # JAX and tests raise all kinds
-            why = why or f"JAX has no {order} derivative: {_line(error)}"
+            why = why or f"JAX has no {order} derivative: {line_of(error)}"
     return found, why
-
-
-def _by_us(
-    function: Callable[..., Any], xs: Sequence[Any], weights: Any, directions: Any, orders: set[str]
-) -> tuple[dict[str, list[Any]], dict[str, str]]:
-    """Results of the imported program by order, by the reference, and the reason for each missing order.
-
-    Raises: AotensorError where the program is refused
-    """
-    imported = from_jax(lambda *a: function(*a), *xs)
-    inputs = list(imported.arguments.values())
-    made = imported.results
-    results = list(made.values()) if isinstance(made, dict) else list(made) if isinstance(made, list) else [made]
-    refused: dict[str, str] = {}
-    terms: dict[str, list[Any]] = {"value": results}
-
-    def total(ys: Sequence[Any], ws: Sequence[Any]) -> Any:
-        parts = [at.sum(y * at.constant(w.astype(y.dtype))) for y, w in zip(ys, ws, strict=True)]
-        return sum(parts[1:], parts[0])
-
-    def slopes(cost: Any) -> list[Any]:
-        return list(aot.grad(cost, inputs, disconnected_inputs="ignore"))
-
-    tangents = [at.constant(v.astype(x.dtype)) for v, x in zip(directions, inputs, strict=True)]
-    steps: dict[str, Callable[[], list[Any]]] = {
-        "first": lambda: slopes(total(results, weights)),
-        "forward": lambda: [pushforward(y, inputs, tangents, disconnected_outputs="ignore") for y in results],
-        "second": lambda: slopes(total(terms["first"], directions)),
-    }
-    for order, step in steps.items():
-        if order in orders:
-            try:
-                terms[order] = step()
-            except InternalError:
-                raise
-            except (AotensorError, KeyError) as error:
-                refused[order] = _line(error)
-    flat = [x for found in terms.values() for x in found]
-    with np.errstate(all="ignore"):
-        answers = iter(aot.function(inputs, flat, on_unused_input="ignore").reference(*map(np.asarray, xs)))
-    return {order: [next(answers) for _ in found] for order, found in terms.items()}, refused

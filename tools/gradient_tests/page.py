@@ -9,11 +9,32 @@ from importlib.metadata import version
 from typing import Any, Final
 
 FILES: Final[Mapping[str, Sequence[str]]] = {
+    "autograd": (
+        "test_binary_ops.py",
+        "test_builtins.py",
+        "test_complex.py",
+        "test_dict.py",
+        "test_fft.py",
+        "test_graphs.py",
+        "test_jacobian.py",
+        "test_linalg.py",
+        "test_list.py",
+        "test_logic.py",
+        "test_misc.py",
+        "test_numpy.py",
+        "test_scalar_ops.py",
+        "test_scipy.py",
+        "test_systematic.py",
+        "test_tuple.py",
+        "test_ufunc_dispatch.py",
+        "test_wrappers.py",
+    ),
     "jax": (
         "custom_api_test.py",
         "custom_linear_solve_test.py",
         "custom_root_test.py",
         "lax_autodiff_test.py",
+        "lax_numpy_test.py",
         "nn_test.py",
     ),
     "pytensor": (
@@ -51,15 +72,21 @@ _OTHER_VALUE: Final = (
     "taken, and here the value is always that of the function"
 )
 _SIGNS: Final = (
-    "the test adds up vectors of a factorisation, whose signs are those of LAPACK in PyTensor, and a function of the "
-    "vectors here: decision 0008"
+    "the test adds up vectors of a factorisation, whose signs are those of LAPACK in the framework, and a function of "
+    "the vectors here: decision 0008"
 )
+_BOXES: Final = "the function mixes symbols with values that autograd traces, in one expression"
 _ITERATION: Final = "the values differ within the tolerance of the method: it ends at another iterate"
 _REGULAR: Final = "the gradient of a product with a sparse matrix is regular here, in second order, too: docs/sparse.md"
 REASONS: Final[Mapping[str, str]] = {
     "Test::test_kwargs": _OTHER_VALUE,
     "test_optimize_remat_gh21303": _OTHER_VALUE,
     "test_grad_mitsot": "PyTensor's derivative of this order is wrong: JAX's, of the same loop written out, is ours",
+    "test_linalg.py::test_eigvalh": _SIGNS,
+    "test_linalg.py::test_svd_": _SIGNS,
+    "test_systematic.py::test_partition": "NumPy leaves the order of the other elements open",
+    "test_enclosing_scope_ref": _BOXES,
+    "test_third_derivative_other_args": _BOXES,
     "TestSvd::test_grad": _SIGNS,
     "TestEigh::test_grad": _SIGNS,
     "TestEighFloat32::test_grad": _SIGNS,
@@ -79,14 +106,22 @@ def reason_of(line: Mapping[str, Any]) -> str:
 
 def page(framework: str, found: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """The page of one framework.   found: by file, the lines of the plugin"""
-    title, repository, kept = {
+    title, repository, kept, how = {
+        "autograd": (
+            "autograd",
+            "HIPS/autograd",
+            "`check_grads`",
+            "runs on symbols (`autograd.numpy` calls NumPy, which dispatches to aotensor)",
+        ),
         "jax": (
             "JAX",
             "jax-ml/jax",
             "`grad`, `vjp`, `jvp`, `linearize`, `jacfwd`, `jacrev`, `hessian` or `check_grads`",
+            "is imported",
         ),
-        "pytensor": ("PyTensor", "pymc-devs/pytensor", "`verify_grad`"),
+        "pytensor": ("PyTensor", "pymc-devs/pytensor", "`verify_grad`", "is imported"),
     }[framework]
+    most = 100 if framework == "autograd" else 12
     total = Counter(line["verdict"] for lines in found.values() for line in lines)
     orders = Counter(o for lines in found.values() for line in lines for o in line["orders"].split(", ") if o)
     undefined = sum(line["undefined"] for lines in found.values() for line in lines)
@@ -95,9 +130,10 @@ def page(framework: str, found: Mapping[str, Sequence[Mapping[str, Any]]]) -> st
         "",
         f"Written by `python -m tools.gradient_tests {framework} FOLDER --write` from a checkout of {repository} at",
         f"version {version(framework)}. Each function that a test gives to {kept}",
-        "is imported at the same point and differentiated by aotensor, in random directions; the results agree with",
-        f"{title} up to rounding, except where a row gives a reason. Complex numbers are differentiated by their real",
-        "and imaginary parts. At most 12 programs of a test are compared, of at most 3000 numbers each.",
+        f"{how} at the same point and is differentiated by",
+        f"aotensor, in random directions; the results agree with {title} up to rounding, except where a row gives a",
+        "reason. Complex numbers are differentiated by their real and imaginary parts. Of a test, at most",
+        f"{most} programs of at most 3000 numbers each are compared.",
         "",
         f"{total['same']} programs agree in value and derivatives, {total['refused']} are refused,",
         f"{total['wrong']} differ for a reason below; {total['nothing']} have no derivative, or none in {title}.",

@@ -12,10 +12,11 @@
 
 The environment variable AOTENSOR_JUDGES is the default of --data: a folder with `posteriordb` and `stanli`.
 posteriordb: --stan is posteriordb's folder of Stan programs; with it and the package stanli, values, gradients at a
-random point and times are compared with stanli's. cutest needs the packages jax and sif2jax. onnx needs onnx,
-onnxruntime, and the wheels in FOLDER: pip download --no-deps --dest FOLDER magika silero-vad rapidocr ddddocr nudenet
-basic-pitch speechmos; the folder `onnx` of the judges' data is the default. npbench needs a checkout of spcl/npbench
-(default: the folder `npbench` of the judges' data); --peers jax,numba are measured if they are installed.
+random point and times are compared with stanli's. cutest needs the packages jax and sif2jax; with asdex, sparsity
+patterns are compared, too. onnx needs onnx, onnxruntime, and the wheels in FOLDER: pip download --no-deps --dest FOLDER
+magika silero-vad rapidocr ddddocr nudenet basic-pitch speechmos; the folder `onnx` of the judges' data is the default.
+npbench needs a checkout of spcl/npbench (default: the folder `npbench` of the judges' data); --peers jax,numba are
+measured if they are installed.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     problems.add_argument("--largest", type=int, default=2000, help="variables at most (default: 2000)")
     problems.add_argument("--seconds", type=float, default=120, help="how long a problem may take (default: 120)")
     problems.add_argument("--results", type=Path, help="keep results in this file, and measure what it lacks")
+    problems.add_argument("--kept", action="store_true", help="run nothing: only what --results has")
+    problems.add_argument("--noisy", action="store_true", help="say on the page that its times are no evidence")
     problems.add_argument("--page", action="store_true", help="write docs/judges/cutest.md")
     shipped = collections.add_parser("onnx", help="models that packages ship, beside onnxruntime")
     shipped.add_argument("--data", type=Path, default=known and Path(known, "onnx"), help="folder of the wheels")

@@ -18,21 +18,23 @@ CLOSE: Final = 1e-8
 
 
 def verdict(found: dict[str, Any]) -> str:
-    """right, wrong, or failed."""
+    """right, wrong, or failed; a pattern without an element that is not zero is wrong."""
     if "failed" in found:
         return "failed"
-    return "right" if all(x <= CLOSE for x in found["errors"].values()) else "wrong"
+    is_complete = all(not one.get("missing") for one in found.get("patterns", {}).values())
+    return "right" if is_complete and all(x <= CLOSE for x in found["errors"].values()) else "wrong"
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the selected problems; returns 1 if one is wrong."""
-    missing = [name for name in ("jax", "sif2jax") if importlib.util.find_spec(name) is None]
-    if missing:
-        raise SystemExit(f"there is no {', '.join(missing)}: pip install jax sif2jax")
+    absent = [name for name in ("jax", "sif2jax") if importlib.util.find_spec(name) is None]
+    if absent:
+        raise SystemExit(f"there is no {', '.join(absent)}: pip install jax sif2jax")
     kept = options.results.read_text(encoding="utf-8").splitlines() if _exists(options.results) else []
     known = {found["name"]: found for found in map(json.loads, kept)}
-    chosen = _chosen(options)
-    for found in run_each("tools.judges.cutest.worker", [x for x in chosen if x not in known], options.seconds, 600):
+    chosen = list(known) if options.kept else _chosen(options)
+    missing = [x for x in chosen if x not in known]
+    for found in run_each("tools.judges.cutest.worker", missing, options.seconds, 600):
         known[found["name"]] = found
         sys.stdout.write(_line(found) + "\n")
         sys.stdout.flush()
@@ -44,7 +46,8 @@ def run(options: argparse.Namespace) -> int:
     sys.stdout.write(", ".join(f"{count} {key}" for key, count in counts.items()) + "\n")
     if options.page:
         PAGE.parent.mkdir(exist_ok=True)
-        PAGE.write_text(page(rows, options.sample, options.seed, options.largest), encoding="utf-8")
+        drawn = options.sample or len(chosen), options.sample, options.seed, options.largest
+        PAGE.write_text(page(rows, *drawn, is_noisy=options.noisy), encoding="utf-8")
     return 1 if counts["wrong"] else 0
 
 

@@ -7,11 +7,14 @@ Both differentiate the same Lagrangian f + λ·g, with fixed random λ. Compile 
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import signal
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from time import process_time
 from typing import Any
 
@@ -23,6 +26,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.sparse
 from jax.flatten_util import ravel_pytree
 from tools.judges.cutest.problems import problem_of
 from tools.judges.workers import shortest
@@ -32,8 +36,12 @@ import aotensor.tensor as at
 from aotensor.importers.jax import from_jax
 
 Numbers = np.ndarray[Any, Any]
-TIMING = 0.2
+TIMING = 0.05
 """Seconds of timing for each figure."""
+DENSE = 2000
+"""Up to so many variables, dense matrices of derivatives are compared with JAX's; beyond, products with vectors."""
+PATIENCE = 60
+"""Seconds for a step of asdex."""
 
 
 def program_of(problem: Any) -> Callable[[Any], tuple[Any, Any]]:
@@ -94,15 +102,126 @@ class Ours:
         self.f, self.g = _loaded(self.nlp.f), _loaded(self.nlp.g)
         self.jacobian = _loaded(self.nlp.jac_g) if m else None
 
-    def symmetric(self, x: Numbers, lam: Numbers) -> Numbers:
-        """The Hessian of the Lagrangian, dense.   → (n, n)"""
-        lower = self.hessian(x, 1.0, lam).toarray()
-        return np.asarray(lower + lower.T - np.diag(np.diag(lower)))
+    def symmetric(self, x: Numbers, lam: Numbers) -> Any:
+        """The Hessian of the Lagrangian.   → (n, n), sparse"""
+        lower = self.hessian(x, 1.0, lam)
+        return lower + lower.T - scipy.sparse.diags_array(lower.diagonal())
 
 
 def _loaded(function: aot.Function) -> Any:
     made = aot.compile(function, tempfile.mkdtemp(), threads=False)
     return getattr(made.load(), str(function.name))
+
+
+class Theirs:
+    """The Lagrangian of a problem in JAX and its derivatives, dense up to DENSE variables, products beyond."""
+
+    def __init__(self, program: Callable[..., Any], start: Numbers, lam: Numbers) -> None:
+        def lagrangian(y: Any, weights: Any) -> Any:
+            f, g = program(y)
+            return f + weights @ g
+
+        self.program, self.lagrangian, self.is_dense = program, lagrangian, start.size <= DENSE
+        self.directions = np.random.default_rng(2).normal(size=(3, start.size))
+        self.values = jax.jit(program)
+        began = process_time()
+        self.both = jax.jit(jax.value_and_grad(lagrangian)).lower(start, lam).compile()
+        self.facts: dict[str, float] = {"compile": process_time() - began}
+        if self.is_dense:
+            began = process_time()
+            self.hessian = jax.jit(jax.hessian(lagrangian)).lower(start, lam).compile()
+            self.facts["compile_hessian"] = process_time() - began
+        self.jacobian = jax.jit(jax.jacrev(lambda y: program(y)[1]))
+        self.along = jax.jit(lambda y, w, v: jax.jvp(lambda z: jax.grad(lagrangian)(z, w), [y], [v])[1])
+        self.slope_along = jax.jit(lambda y, v: jax.jvp(lambda z: program(z)[1], [y], [v])[1])
+
+    def pairs(self, ours: Ours, x: Numbers, lam: Numbers) -> dict[str, tuple[Any, Any]]:
+        """Our results and JAX's at a point, by name."""
+        f, g = self.values(x)
+        value, slope = self.both(x, lam)
+        found = ours.both(x, lam)
+        pairs = {"f": (ours.f(x), f), "g": (ours.g(x), g), "value": (found["value"], value)}
+        pairs["gradient"] = found["slope"], slope
+        hessian = ours.symmetric(x, lam)
+        jacobian = None if ours.jacobian is None else ours.jacobian(x)
+        if self.is_dense:
+            pairs["hessian"] = hessian.toarray(), self.hessian(x, lam)
+            if jacobian is not None:
+                pairs["jacobian"] = jacobian.toarray(), self.jacobian(x)
+            return pairs
+        pairs["hessian"] = hessian @ self.directions.T, np.stack([self.along(x, lam, v) for v in self.directions], 1)
+        if jacobian is not None:
+            wanted = np.stack([self.slope_along(x, v) for v in self.directions], 1)
+            pairs["jacobian"] = jacobian @ self.directions.T, wanted
+        return pairs
+
+
+def patterns(ours: Ours, theirs: Theirs, points: Sequence[Numbers], lam: Numbers) -> dict[str, Any]:
+    """Numbers of stored entries: of the lower triangle of the Hessian, and of the Jacobian.
+
+    ours, asdex: stored entries; true: elements that are not zero at one of the points, up to DENSE variables;
+    missing: those of them that we do not store; extra: ours that asdex does not store. Or {"failed": why}
+    """
+    import asdex
+
+    found: dict[str, Any] = {}
+    cases = {"hessian": (ours.nlp.hess_l_pattern, lambda x: np.tril(theirs.hessian(x, lam)))}
+    if ours.jacobian is not None:
+        cases["jacobian"] = ours.nlp.jac_g_pattern, theirs.jacobian
+    for name, (pattern, dense) in cases.items():
+        n = points[0].size
+        stored = _places(pattern, n)
+        found[name] = {"ours": len(stored)}
+        if theirs.is_dense:
+            true = np.unique(np.concatenate([np.flatnonzero(np.nan_to_num(dense(x), nan=1.0)) for x in points]))
+            found[name] |= {"true": len(true), "missing": len(np.setdiff1d(true, stored))}
+        try:
+            with _limit(PATIENCE):
+                if name == "hessian":
+                    theirs_of = asdex.hessian_sparsity(theirs.lagrangian, points[0], lam)
+                    kept = theirs_of.rows >= theirs_of.cols
+                    places = theirs_of.rows[kept].astype(np.int64) * n + theirs_of.cols[kept]
+                else:
+                    theirs_of = asdex.jacobian_sparsity(lambda y: theirs.program(y)[1], points[0])
+                    places = theirs_of.rows.astype(np.int64) * n + theirs_of.cols
+            found[name] |= {"asdex": len(np.unique(places)), "extra": len(np.setdiff1d(stored, places))}
+        except Exception as error:  # of asdex
+            found[name]["failed"] = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:120]}"
+    return found
+
+
+def asdex_times(theirs: Theirs, start: Numbers, lam: Numbers) -> dict[str, float]:
+    """Compile time of asdex's Hessian, from detection to a compiled program, and time of a call."""
+    import asdex
+
+    with _limit(PATIENCE):
+        began = process_time()
+        made = jax.jit(asdex.hessian(theirs.lagrangian, start, lam)).lower(start, lam).compile()
+        facts = {"asdex_compile_hessian": process_time() - began}
+        given = jnp.asarray(start), jnp.asarray(lam)
+        return facts | {"asdex_hessian": shortest(lambda: jax.block_until_ready(made(*given)), TIMING)}
+
+
+def _places(pattern: Any, n: int) -> Numbers:
+    """Row-major positions of stored entries.   pattern: CSR"""
+    rows = np.repeat(np.arange(len(pattern.indptr) - 1, dtype=np.int64), np.diff(pattern.indptr))
+    return rows * n + np.asarray(pattern.indices, np.int64)
+
+
+@contextmanager
+def _limit(seconds: int) -> Iterator[None]:
+    """Raises: TimeoutError after a time, between two steps of Python"""
+
+    def stop(*_: Any) -> None:
+        raise TimeoutError(f"not done after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def measured(problem: Any) -> dict[str, Any]:
@@ -111,38 +230,30 @@ def measured(problem: Any) -> dict[str, Any]:
     program = program_of(problem)
     m = jax.eval_shape(program, start)[1].shape[0]
     lam = np.random.default_rng(1).normal(size=m)
-
-    def lagrangian(y: Any, weights: Any) -> Any:
-        f, g = program(y)
-        return f + weights @ g
-
     ours = Ours(program, start.size, m)
-    began = process_time()
-    both = jax.jit(jax.value_and_grad(lagrangian)).lower(start, lam).compile()
-    theirs = {"compile": process_time() - began}
-    began = process_time()
-    hessian = jax.jit(jax.hessian(lagrangian)).lower(start, lam).compile()
-    theirs["compile_hessian"] = process_time() - began
-    jacobian = jax.jit(jax.jacrev(lambda y: program(y)[1]))
+    theirs = Theirs(program, start, lam)
     errors = dict.fromkeys(("f", "g", "value", "gradient", "jacobian", "hessian"), 0.0)
-    values = jax.jit(program)
-    for x in points_of(problem):
-        f, g = values(x)
-        value, slope = both(x, lam)
-        found = ours.both(x, lam)
-        pairs = {"f": (ours.f(x), f), "g": (ours.g(x), g), "value": (found["value"], value)}
-        pairs |= {"gradient": (found["slope"], slope), "hessian": (ours.symmetric(x, lam), hessian(x, lam))}
-        if ours.jacobian is not None:
-            pairs["jacobian"] = ours.jacobian(x).toarray(), jacobian(x)
-        for key, (a, b) in pairs.items():
+    points = points_of(problem)
+    for x in points:
+        for key, (a, b) in theirs.pairs(ours, x, lam).items():
             errors[key] = max(errors[key], difference(a, b))
     given = jnp.asarray(start), jnp.asarray(lam)
+    facts = theirs.facts
     ours.facts["call"] = shortest(ours.both.bind(**_known(ours.both, start, lam)), TIMING)
-    theirs["call"] = shortest(lambda: jax.block_until_ready(both(*given)), TIMING)
+    facts["call"] = shortest(lambda: jax.block_until_ready(theirs.both(*given)), TIMING)
     ours.facts["call_hessian"] = shortest(ours.hessian.bind(**_known(ours.hessian, start, lam)), TIMING)
-    theirs["call_hessian"] = shortest(lambda: jax.block_until_ready(hessian(*given)), TIMING)
+    if theirs.is_dense:
+        facts["call_hessian"] = shortest(lambda: jax.block_until_ready(theirs.hessian(*given)), TIMING)
     kind = type(problem).__mro__[1].__name__
-    return {"kind": kind, "n": start.size, "m": m, "errors": errors, "ours": ours.facts, "theirs": theirs}
+    found = {"kind": kind, "n": start.size, "m": m, "errors": errors, "ours": ours.facts, "theirs": facts}
+    if importlib.util.find_spec("asdex") is not None:
+        found["patterns"] = patterns(ours, theirs, points, lam)
+        if "failed" not in found["patterns"]["hessian"]:
+            try:
+                found["asdex"] = asdex_times(theirs, start, lam)
+            except Exception as error:  # of asdex
+                found["asdex"] = {"failed": f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:120]}"}
+    return found
 
 
 def _known(function: Any, x: Numbers, lam: Numbers) -> dict[str, Any]:

@@ -147,7 +147,7 @@ class _Structure:
     # --- rules ---------------------------------------------------------------------------------------------------
 
     def _elementwise(self, node: Apply, y: Variable) -> Any:
-        """Dependence of an elementwise op: products with a constant 0 and choices that a constant excludes are empty."""
+        """Dependence of an elementwise op; products with a constant 0 and operands that are not chosen have none."""
         parts = []
         for position, v in enumerate(node.inputs):
             if v in self.depends:
