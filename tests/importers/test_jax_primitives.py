@@ -14,6 +14,7 @@ from jax.experimental import sparse  # noqa: E402  (they need JAX)
 from jax_cases import POSITIONS, PROGRAMS, Program  # noqa: E402
 
 import aotensor as aot  # noqa: E402
+import aotensor.tensor as at  # noqa: E402
 from aotensor.importers.jax import NoCounterpart, from_jax  # noqa: E402
 from aotensor.importers.stablehlo import from_stablehlo  # noqa: E402
 
@@ -194,6 +195,24 @@ def test_what_jax_lowers_to_calls_is_refused(name: str, function: Any) -> None:
     with pytest.raises(NoCounterpart) as caught:
         from_jax(function, np.ones(2))
     assert [x.name for x in caught.value.operations] == [name]
+
+
+def test_complex_numbers_are_ordered_by_their_real_parts() -> None:
+    x = np.array([1 + 2j, 1 - 2j, 3 + 0j, 0.5j, 2 + 1j])
+    y = np.array([1 - 2j, 1 + 2j, 2 + 9j, 0.5j, 2 + 3j])
+
+    def program(x: Any, y: Any) -> Any:
+        return jax.lax.max(x, y), jax.lax.min(x, y), jax.numpy.logaddexp(x, y), jax.numpy.arange(3, dtype="complex128")
+
+    imported = from_jax(program, x, y)
+    for ours, theirs in zip(listed(imported.reference(x, y)), program(x, y), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-14)
+    a, b = imported.inputs
+    chosen = aot.grad(at.sum(at.real(imported.outputs[0])), [a, b])
+    f = aot.function([a, b], chosen)
+    wanted = jax.grad(lambda x, y: jax.numpy.real(jax.lax.max(x, y)).sum(), (0, 1))(x, y)
+    for ours, theirs in zip(f.reference(x, y), wanted, strict=True):
+        np.testing.assert_allclose(ours, np.conj(theirs))
 
 
 def test_any_number_of_complex_numbers_is_reduced() -> None:

@@ -58,7 +58,7 @@ def _exists(path: Path | None) -> bool:
 def _chosen(options: argparse.Namespace) -> list[str]:
     """Names of the selected problems; a smaller sample is a prefix of a larger one."""
     if options.problems:
-        return sorted(options.problems.split(","))
+        return list(options.problems.split(","))
     import sif2jax
 
     fitting = sorted(one.name for one in sif2jax.problems if one.y0.size <= options.largest)

@@ -22,7 +22,13 @@ def problem_of(name: str) -> Any:
             empty = ModuleType(package)  # in place of one whose import makes all problems
             empty.__path__ = [str(_folder().joinpath(*package.split(".")[1:]))]
             sys.modules[package] = empty
+    sys.modules["sif2jax"].__dict__["__getattr__"] = _class_of_problems
     return getattr(importlib.import_module(f"sif2jax.cutest.{module}"), kind)()
+
+
+def _class_of_problems(name: str) -> Any:
+    """An attribute of sif2jax that some problems import: a base class.   Raises: AttributeError"""
+    return getattr(importlib.import_module("sif2jax._problem"), name)
 
 
 @cache

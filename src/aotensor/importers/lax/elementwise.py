@@ -52,6 +52,26 @@ def _clamped(low: at.Variable, x: at.Variable, high: at.Variable) -> at.Variable
     return at.minimum(at.maximum(x, low), high)
 
 
+def _larger(x: at.Variable, y: at.Variable) -> at.Variable:
+    """The maximum; of complex numbers the one with the larger real part, then imaginary part."""
+    return _first_if(_is_larger(x, y), x, y) if dtypes.is_complex(x.dtype) else at.maximum(x, y)
+
+
+def _smaller(x: at.Variable, y: at.Variable) -> at.Variable:
+    """The minimum; of complex numbers the one with the smaller real part, then imaginary part."""
+    return _first_if(_is_larger(y, x), x, y) if dtypes.is_complex(x.dtype) else at.minimum(x, y)
+
+
+def _is_larger(x: at.Variable, y: at.Variable) -> at.Variable:
+    is_tie = at.eq(at.real(x), at.real(y))
+    return at.switch(is_tie, at.gt(at.imag(x), at.imag(y)), at.gt(at.real(x), at.real(y)))
+
+
+def _first_if(condition: at.Variable, x: at.Variable, y: at.Variable) -> at.Variable:
+    """x where the condition holds, else y; equal operands have half of the derivative each, as in JAX."""
+    return at.switch(at.eq(x, y), 0.5 * x + 0.5 * y, at.switch(condition, x, y))
+
+
 def _logistic(x: at.Variable) -> at.Variable:
     return at.reciprocal(1 + at.exp(-x)) if dtypes.is_complex(x.dtype) else at.sigmoid(x)
 
@@ -70,7 +90,7 @@ enter_functions({
     "div": _divided, "eq": at.eq, "erf": at.erf, "erf_inv": at.erfinv, "erfc": at.erfc, "exp": at.exp, "exp2": at.exp2,
     "expm1": at.expm1, "floor": at.floor, "ge": at.ge, "gt": at.gt, "igamma": at.gammainc, "igammac": at.gammaincc,
     "igamma_grad_a": _gammainc_slope, "imag": at.imag, "is_finite": at.isfinite, "le": at.le, "lgamma": at.gammaln,
-    "log": at.log, "log1p": at.log1p, "logistic": _logistic, "lt": at.lt, "max": at.maximum, "min": at.minimum,
+    "log": at.log, "log1p": at.log1p, "logistic": _logistic, "lt": at.lt, "max": _larger, "min": _smaller,
     "mul": at.mul, "ne": at.neq, "neg": at.neg, "pow": _power, "real": at.real,
     "regularized_incomplete_beta": at.betainc, "rem": _remainder, "rsqrt": lambda x: at.reciprocal(at.sqrt(x)),
     "select_n": _chosen, "sign": at.sign, "sin": at.sin, "sinh": at.sinh, "sqrt": at.sqrt, "square": at.sqr,

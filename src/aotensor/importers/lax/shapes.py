@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import aotensor.tensor as at
+from aotensor.core import dtypes
 from aotensor.importers.lax.table import Context, Equation, Extent, rule
 
 
@@ -166,7 +167,8 @@ def bordered(x: at.Variable, pairs: Sequence[Sequence[Extent]], value: at.Variab
 @rule("iota")
 def _iota(context: Context, equation: Equation, *extents: at.Variable) -> at.Variable:
     shape, axis = context.extents(equation.params["shape"]), equation.params["dimension"]
-    line = at.arange(shape[axis], dtype=np.dtype(equation.params["dtype"]).name)
+    name = np.dtype(equation.params["dtype"]).name
+    line = at.cast(at.arange(shape[axis]), name) if dtypes.is_complex(name) else at.arange(shape[axis], dtype=name)
     placed = at.dimshuffle(line, [0 if d == axis else None for d in range(len(shape))])
     return at.broadcast_to(placed, shape) if len(shape) > 1 else placed
 
