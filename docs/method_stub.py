@@ -40,7 +40,8 @@ def write() -> None:
 def _signature(name: str, method: Method) -> str:
     if name.startswith("__"):
         is_unary = isinstance(method.function, Elementwise) and method.function.row.arity == 1
-        return f"(self{'' if is_unary else ', other: Any, /'}) -> Variable"
+        rest = {"__round__": ", ndigits: int = 0"}.get(name, "" if is_unary else ", other: Any, /")
+        return f"(self{rest}) -> Variable"
     if isinstance(method.function, Elementwise):
         return "(self) -> Variable"
     signature = inspect.signature(method.function)

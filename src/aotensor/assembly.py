@@ -6,8 +6,9 @@ from aotensor import tensor
 from aotensor.api import function
 from aotensor.gradient import sparse_checks, subgraphs
 from aotensor.graph import expansion, operations
-from aotensor.ops import half, index, numpy_functions
+from aotensor.ops import half, index
 from aotensor.ops.complex import counterpart
+from aotensor.ops.numpy_names import elementwise, products, shapes  # noqa: F401  (they register their functions)
 from aotensor.sparse import functions as sparse_functions
 
 operations.fill(
@@ -16,7 +17,6 @@ operations.fill(
     halves=half,
     sparse=sparse_functions,
     indexing=index,
-    numpy_functions=numpy_functions,
     evaluation=expansion,
     sweeps=subgraphs,
     sparse_checks=sparse_checks,

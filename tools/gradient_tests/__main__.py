@@ -5,6 +5,7 @@
     python -m tools.gradient_tests jax FOLDER --only custom_api       files whose names contain this
     python -m tools.gradient_tests jax FOLDER --test test_remat       tests whose names contain this
     python -m tools.gradient_tests jax FOLDER --write                 docs/jax_gradient_tests.md
+    python -m tools.gradient_tests jax_numpy FOLDER --write           docs/jax_numpy_gradient_tests.md, values
     python -m tools.gradient_tests pytensor FOLDER --write            docs/pytensor_gradient_tests.md
     python -m tools.gradient_tests autograd FOLDER --write            docs/autograd_gradient_tests.md, of HIPS/autograd
 
@@ -44,7 +45,7 @@ def run(framework: str, folder: Path, name: str, test: str, seconds: float) -> s
     }
     plugins = [
         "-p",
-        f"tools.gradient_tests.{framework}_plugin",
+        f"tools.gradient_tests.{framework.removesuffix('_numpy')}_plugin",
         "-p",
         "no:cacheprovider",
         "-o",

@@ -34,9 +34,9 @@ FILES: Final[Mapping[str, Sequence[str]]] = {
         "custom_linear_solve_test.py",
         "custom_root_test.py",
         "lax_autodiff_test.py",
-        "lax_numpy_test.py",
         "nn_test.py",
     ),
+    "jax_numpy": ("lax_numpy_test.py",),
     "pytensor": (
         "test_gradient.py",
         "compile/test_builders.py",
@@ -119,23 +119,36 @@ def page(framework: str, found: Mapping[str, Sequence[Mapping[str, Any]]]) -> st
             "`grad`, `vjp`, `jvp`, `linearize`, `jacfwd`, `jacrev`, `hessian` or `check_grads`",
             "is imported",
         ),
+        "jax_numpy": ("JAX", "jax-ml/jax", "`jit`, by `_CompileAndCheck`,", "is imported"),
         "pytensor": ("PyTensor", "pymc-devs/pytensor", "`verify_grad`", "is imported"),
     }[framework]
     most = 100 if framework == "autograd" else 12
     total = Counter(line["verdict"] for lines in found.values() for line in lines)
     orders = Counter(o for lines in found.values() for line in lines for o in line["orders"].split(", ") if o)
     undefined = sum(line["undefined"] for lines in found.values() for line in lines)
+    given = {
+        "jax_numpy": (
+            f"{how} at the same point, and its results, of all dtypes, are compared with {title}'s; of functions",
+            "that it differentiates, derivatives, too. `JAX_NUM_GENERATED_CASES` is the number of cases per test.",
+        )
+    }.get(
+        framework,
+        (
+            f"{how} at the same point and is differentiated by",
+            f"aotensor, in random directions; the results agree with {title} up to rounding, except where a row gives",
+            "a reason. Complex numbers are differentiated by their real and imaginary parts.",
+        ),
+    )
     lines = [
-        f"# Derivatives in {title}'s own tests",
+        f"# {'Values' if framework == 'jax_numpy' else 'Derivatives'} in {title}'s own tests"
+        + (" of jax.numpy" if framework == "jax_numpy" else ""),
         "",
         f"Written by `python -m tools.gradient_tests {framework} FOLDER --write` from a checkout of {repository} at",
-        f"version {version(framework)}. Each function that a test gives to {kept}",
-        f"{how} at the same point and is differentiated by",
-        f"aotensor, in random directions; the results agree with {title} up to rounding, except where a row gives a",
-        "reason. Complex numbers are differentiated by their real and imaginary parts. Of a test, at most",
-        f"{most} programs of at most 3000 numbers each are compared.",
+        f"version {version(framework.partition('_')[0])}. Each function that a test gives to {kept}",
+        *given,
+        f"Of a test, at most {most} programs of at most 3000 numbers each are compared.",
         "",
-        f"{total['same']} programs agree in value and derivatives, {total['refused']} are refused,",
+        f"{total['same']} programs agree, {total['refused']} are refused,",
         f"{total['wrong']} differ for a reason below; {total['nothing']} have no derivative, or none in {title}.",
         f"Comparisons: {', '.join(f'{n} {name}' for name, n in orders.items())} (derivatives).",
         f"{undefined} numbers are nan only in {title}, whose formula divides 0 by 0 or multiplies it by infinity.",

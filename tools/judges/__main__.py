@@ -16,7 +16,7 @@ random point and times are compared with stanli's. cutest needs the packages jax
 patterns are compared, too. onnx needs onnx, onnxruntime, and the wheels in FOLDER: pip download --no-deps --dest FOLDER
 magika silero-vad rapidocr ddddocr nudenet basic-pitch speechmos; the folder `onnx` of the judges' data is the default.
 npbench needs a checkout of spcl/npbench (default: the folder `npbench` of the judges' data); --peers jax,numba are
-measured if they are installed.
+measured if they are installed, --dace is the Python of an environment with dace and NumPy before 2.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kernels.add_argument("--only", default="", metavar="A,B", help="names of kernels (default: all)")
     kernels.add_argument("--sizes", default="S,M", metavar="S,M", help="NPBench's sizes (default: S,M)")
     kernels.add_argument("--peers", default="jax", metavar="A,B", help="jax, numba (default: jax)")
+    kernels.add_argument("--dace", type=Path, metavar="PYTHON", help="a Python that has dace: its column")
     kernels.add_argument("--seconds", type=float, default=900, help="how long a kernel may take (default: 900)")
     kernels.add_argument("--results", type=Path, help="keep results in this file, and measure what it lacks")
     kernels.add_argument("--json", action="store_true", help="print results as JSON")

@@ -15,9 +15,9 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 
 
-def run(module: str, arguments: Sequence[str], seconds: float) -> dict[str, Any]:
+def run(module: str, arguments: Sequence[str], seconds: float, python: str = sys.executable) -> dict[str, Any]:
     """The JSON in the last line that `python -m module` prints; {"failed": reason} if there is none."""
-    command = [sys.executable, "-m", module, *arguments]
+    command = [python, "-m", module, *arguments]
     try:
         made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from aotensor.graph.variable import Variable
     from aotensor.ops import half as halves
     from aotensor.ops import index as indexing
-    from aotensor.ops import numpy_functions
     from aotensor.ops.complex import counterpart as complex_numbers
     from aotensor.sparse import functions as sparse
 
@@ -36,7 +35,6 @@ __all__ = [
     "functions",
     "halves",
     "indexing",
-    "numpy_functions",
     "sparse",
     "sparse_checks",
     "sweeps",

@@ -13,6 +13,8 @@ from tools.judges.npbench.page import PAGE, page
 from tools.judges.npbench.worker import BY_DIFFERENCES
 from tools.judges.workers import run as run_worker
 
+CLOSE_DACE: Final = 1e-6
+"""How much DaCe's values may differ: where more, its version computes something else."""
 ROUNDING: Final = 10
 """How many times as much as results change by rounding of the inputs they may differ."""
 
@@ -52,6 +54,8 @@ def run(options: argparse.Namespace) -> int:
                 if options.results is not None:
                     with options.results.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(found) + "\n")
+            if options.dace and "dace" not in found and "dace_failed" not in found:
+                found |= _by_dace(options, name, size)
             rows.append((verdict(name, found), found))
             if not options.json:
                 sys.stdout.write(_line(*rows[-1]) + "\n")
@@ -67,6 +71,17 @@ def run(options: argparse.Namespace) -> int:
     return 1 if counts["wrong"] else 0
 
 
+def _by_dace(options: argparse.Namespace, name: str, size: str) -> dict[str, Any]:
+    """DaCe's facts, or the reason why there are none."""
+    arguments = [str(options.data.resolve()), name, size]
+    made = run_worker("tools.judges.npbench.dace_worker", arguments, options.seconds, python=str(options.dace))
+    if "failed" in made:
+        return {"dace_failed": made["failed"]}
+    if not made["error"] <= max(CLOSE_DACE, KERNELS[name].close):
+        return {"dace_failed": f"its values differ from NumPy's by {made['error']:.0e}"}
+    return {"dace": made}
+
+
 def _exists(path: Path | None) -> bool:
     return path is not None and path.exists()
 
@@ -77,7 +92,7 @@ def _line(one: str, found: dict[str, Any]) -> str:
         return f"{start}: {found['failed']}"
     ours = found["ours"]
     text = f"{start}: error {found['error']:.0e}, {1e3 * ours['call']:.3g} ms, compiled in {ours['compile']:.2f} s"
-    for peer in ("numpy", "jax", "numba"):
+    for peer in ("numpy", "jax", "numba", "dace"):
         if peer in found:
             text += f", {peer} {found[peer]['call'] / ours['call']:.2f}"
     if "failed_gradient" in found:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from tools.judges.npbench.kernels import KERNELS
 
 PAGE: Final = Path(__file__).parents[3] / "docs" / "judges" / "npbench.md"
-PEERS: Final = ("numpy", "jax", "numba")
+PEERS: Final = {"numpy": "NumPy", "jax": "JAX", "numba": "Numba", "dace": "DaCe"}
 
 _INTRODUCTION: Final = """# NPBench, compared with NumPy and JAX
 
@@ -35,30 +35,34 @@ _NOISE: Final = (
     "- Times of this page were taken on a machine with other work: they are no evidence until it is written again."
 )
 _HEAD: Final = (
-    "\n| kernel | error | compile s | ms | NumPy | JAX | {numba}gradient error | compile s | ms | JAX |\n"
-    "|---|---:|---:|---:|---:|---:|{rule}---:|---:|---:|---:|\n"
+    "\n| kernel | error | compile s | ms | {peers} | gradient error | compile s | ms | JAX |\n"
+    "|---|---:|---:|---:|{rule}---:|---:|---:|---:|\n"
 )
 
 
 def page(rows: Sequence[tuple[str, dict[str, Any]]], is_noisy: bool = False) -> str:
     """The text of the page.   rows: verdict and results of the worker"""
     peers = [name for name in PEERS if any(name in found for _, found in rows)]
-    versions = ", ".join(f"{name} {found}" for name in peers if (found := _version(name)))
+    shown = {name: _version(name) for name in peers}
+    for _, found in rows:
+        if "dace" in found:
+            shown["dace"] = found["dace"]["version"]
+    versions = ", ".join(f"{name} {found}" for name, found in shown.items() if found)
     text = _INTRODUCTION.format(versions=versions, noise=_NOISE if is_noisy else "").rstrip() + "\n"
     text += f"- The machine: {platform.machine()}, {_processor()}.\n"
-    has_numba = any("numba" in found for _, found in rows)
+    peers = [name for name in PEERS if name in ("numpy", "jax") or name in peers]
     for size in dict.fromkeys(found["size"] for _, found in rows):
         group = [(one, found) for one, found in rows if found["size"] == size]
         text += f"\n## Size {size}\n\n{_summary(group)}"
-        text += _HEAD.format(numba="Numba | " if has_numba else "", rule="---:|" if has_numba else "")
-        text += "".join(_row(one, found, has_numba) for one, found in group)
+        text += _HEAD.format(peers=" | ".join(PEERS[name] for name in peers), rule="---:|" * len(peers))
+        text += "".join(_row(one, found, peers) for one, found in group)
     return text + _reasons(rows)
 
 
 def _summary(rows: Sequence[tuple[str, dict[str, Any]]]) -> str:
     counts = {key: sum(one == key for one, _ in rows) for key in ("right", "wrong", "refused")}
     text = f"{len(rows)} kernels: " + ", ".join(f"{count} {key}" for key, count in counts.items()) + ".\n"
-    for peer, label in (("numpy", "NumPy"), ("jax", "JAX"), ("numba", "Numba")):
+    for peer, label in PEERS.items():
         text += _mean(label, "values", [f[peer]["call"] / f["ours"]["call"] for _, f in rows if peer in f])
     done = [f for _, f in rows if "gradient" in f.get("jax", {}) and "gradient" in f["ours"]]
     return text + _mean("JAX", "gradients", [f["jax"]["gradient"] / f["ours"]["gradient"] for f in done])
@@ -72,13 +76,13 @@ def _mean(label: str, what: str, ratios: Sequence[float]) -> str:
     return f"{label}, {what}: faster than {label} on {faster} of {len(ratios)}, {mean:.2f} in the geometric mean.\n"
 
 
-def _row(verdict: str, found: dict[str, Any], has_numba: bool) -> str:
+def _row(verdict: str, found: dict[str, Any], peers: Sequence[str]) -> str:
     start = f"| {found['name']}{'' if verdict == 'right' else f' **{verdict}**'} |"
     if "failed" in found:
-        return start + " |" * (10 if has_numba else 9) + "\n"
+        return start + " |" * (7 + len(peers)) + "\n"
     ours = found["ours"]
     cells = [_error(found, "error", "rounding"), f"{ours['compile']:.2f}", f"{1e3 * ours['call']:.3g}"]
-    cells += [_ratio(found, peer, "call") for peer in PEERS[: 3 if has_numba else 2]]
+    cells += [_ratio(found, peer, "call") for peer in peers]
     if "gradient" not in ours:
         return f"{start} {' | '.join(cells)} |" + " |" * 4 + "\n"
     if "error_gradient" in found:
@@ -107,6 +111,7 @@ def _reasons(rows: Sequence[tuple[str, dict[str, Any]]]) -> str:
         ("JAX versions that fail", "jax_failed"),
         ("Gradients that JAX does not have", "jax_gradient_failed"),
         ("Numba versions that fail", "numba_failed"),
+        ("DaCe versions that fail", "dace_failed"),
     ):
         found = {one["name"]: one[key] for _, one in reversed(rows) if key in one}
         if found:

@@ -20,26 +20,19 @@ OPTION_HINTS: Final = {
 
 _IN_PLACE: Final = "symbols do not change: set_subtensor and inc_subtensor give a changed copy"
 _FILES: Final = "save values: those of x.eval({...}), or what a call of a Function gives"
-_PARTS: Final = "use split(x, sizes, axis=...), or slices"
 
 HINTS: Final = {
     "add.at": "use x[indices].inc(values), which counts every index",
     "append": "use concatenate",
     "array": "use as_tensor",
     "array_equal": "use eq(x, y).all()",
-    "array_split": _PARTS,
     "asarray": "use as_tensor",
     "block": "use concatenate along one axis after the other",
-    "column_stack": "use stack(vectors, axis=1)",
     "copyto": _IN_PLACE,
     "cumulative_prod": "use cumprod",
     "cumulative_sum": "use cumsum",
-    "dsplit": _PARTS,
     "fill_diagonal": "symbols do not change: fill_diagonal of aotensor.tensor gives a changed copy",
-    "fmax": "use maximum, in which nan wins, after switch(isnan(x), y, x)",
-    "fmin": "use minimum, in which nan wins, after switch(isnan(x), y, x)",
     "gradient": "use diff, or grad for a derivative",
-    "hsplit": _PARTS,
     "linalg.cond": "use the singular values: s = svd(x, compute_uv=False); s[0] / s[-1]",
     "linalg.matrix_norm": "use norm(x, axis=(-2, -1))",
     "linalg.vector_norm": "use norm(x, axis=...)",
@@ -54,8 +47,6 @@ HINTS: Final = {
     "savetxt": _FILES,
     "savez": _FILES,
     "savez_compressed": _FILES,
-    "select": "use switch, one inside of the other",
     "vander": "use x[:, None] ** arange(n)",
-    "vsplit": _PARTS,
 }
 """Replacements for functions that symbols lack."""

@@ -9,7 +9,7 @@ from aotensor.errors import GraphTypeError
 from aotensor.graph.methods.numpy_protocol import NumPyProtocol
 from aotensor.graph.methods.refusals import Refusals
 from aotensor.graph.methods.registered import RegisteredMethods
-from aotensor.graph.operations import dense, indexing, numpy_functions
+from aotensor.graph.operations import dense, indexing
 
 if TYPE_CHECKING:
     from aotensor.graph.variable import Variable
@@ -32,9 +32,6 @@ class TensorOperators(NumPyProtocol, RegisteredMethods, Refusals):
 
     def __rdivmod__(self, other: Any) -> tuple[Variable, Variable]:
         return other // self, other % self
-
-    def __round__(self, ndigits: int = 0) -> Variable:
-        return numpy_functions.numpy_round(self, ndigits)
 
     def __getitem__(self, index: Any) -> Variable:
         return indexing.subtensor(self, index)
