@@ -166,6 +166,12 @@ NEEDS: Final = {
         ),
     ),
     "sif2jax": Need("problems of CUTEst beside JAX", _extra("judges"), modules=("jax", "sif2jax"), is_heavy=True),
+    "diffrax": Need(
+        "gradients of differential equations against diffrax",
+        "pip install diffrax",
+        modules=("diffrax",),
+        is_heavy=True,
+    ),
     "torch": Need("steps of training against PyTorch", "pip install torch", modules=("torch",), is_heavy=True),
     "netron": Need("graphs in Netron", "pip install netron", ("node",), ("netron",)),
     "model-explorer": Need(

@@ -9,6 +9,8 @@
     python -m tools.judges npbench --data FOLDER --page      kernels of NPBench, beside NumPy and JAX
     python -m tools.judges npbench --only gemm,adi --sizes S  some of them
     python -m tools.judges special --data FOLDER --page      tables of special functions in a checkout of SciPy
+    python -m tools.judges integrate --page                  solve_ivp from C, beside CVODES, SciPy and diffrax
+    python -m tools.judges integrate --only hires,orego      some of the problems
 
 The environment variable AOTENSOR_JUDGES is the default of --data: a folder with `posteriordb` and `stanli`.
 posteriordb: --stan is posteriordb's folder of Stan programs; with it and the package stanli, values, gradients at a
@@ -17,6 +19,7 @@ patterns are compared, too. onnx needs onnx, onnxruntime, and the wheels in FOLD
 magika silero-vad rapidocr ddddocr nudenet basic-pitch speechmos; the folder `onnx` of the judges' data is the default.
 npbench needs a checkout of spcl/npbench (default: the folder `npbench` of the judges' data); --peers jax,numba are
 measured if they are installed, --dace is the Python of an environment with dace and NumPy before 2.
+integrate needs the package diffrax, a C compiler and Debian's libsundials-dev.
 """
 
 from __future__ import annotations
@@ -72,7 +75,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tables.add_argument("--data", type=Path, default=known and Path(known, "scipy"), help="a checkout of SciPy")
     tables.add_argument("--functions", default="", metavar="A,B", help="names of functions (default: all)")
     tables.add_argument("--page", action="store_true", help="write docs/judges/special.md; needs all functions")
+    systems = collections.add_parser("integrate", help="differential equations, beside CVODES, SciPy and diffrax")
+    systems.add_argument("--only", default="", metavar="A,B", help="names of problems (default: all)")
+    systems.add_argument("--peers", default="scipy,diffrax", metavar="A,B", help="default: scipy,diffrax")
+    systems.add_argument("--seconds", type=float, default=1800, help="for a problem and a program (default: 1800)")
+    systems.add_argument("--results", type=Path, help="keep results in this file, and measure what it lacks")
+    systems.add_argument("--page", action="store_true", help="write docs/judges/integrate.md; needs all problems")
+    systems.add_argument("--noisy", action="store_true", help="say on the page that the machine had other work")
     options = parser.parse_args(arguments)
+    if options.collection == "integrate":
+        from tools.judges.integrate.command import run as run_systems
+
+        if options.page and options.only:
+            parser.error("--page needs all problems: leave out --only")
+        return run_systems(options)
     if options.collection == "special":
         from tools.judges.special.command import run as run_tables
 
