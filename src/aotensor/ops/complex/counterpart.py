@@ -34,7 +34,7 @@ from aotensor.ops.reduce.cumulate import CumProd
 from aotensor.ops.reduce.sums import Prod, Quantifier
 from aotensor.ops.scan.frontend import scan
 from aotensor.ops.shape.axes import transpose
-from aotensor.ops.shape.extents import Shape, ShapeI, shape_i
+from aotensor.ops.shape.extents import Shape, ShapeI, product, shape_i
 from aotensor.ops.shape.join import Split, concatenate
 from aotensor.ops.shape.reshape import reshape
 
@@ -129,7 +129,8 @@ def _product(op: Prod | CumProd, z: Variable) -> Variable:
     rest = [axis for axis in range(z.ndim) if axis not in axes]
     rows = transpose(cast(z, "complex128"), [*axes, *rest])
     if len(axes) > 1:
-        rows = reshape(rows, [-1, *(shape_i(z, axis) for axis in rest)])
+        count = product(shape_i(z, axis) for axis in axes)  # not -1, which is undefined beside an extent of 0
+        rows = reshape(rows, [count, *(shape_i(z, axis) for axis in rest)])
     one = to_complex(zeros_like(real(rows).sum(axis=0)) + 1, "complex128")
     found = scan(lambda row, total: total * row, rows, one, return_updates=False)
     if isinstance(op, CumProd):

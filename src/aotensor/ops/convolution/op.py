@@ -130,7 +130,7 @@ class Convolution(MultilinearOp):
             elif self.role == "input":
                 target[in_x] += np.einsum("goc,ngo...->ngc...", w[tap], y[in_y])
             else:
-                flat = [part.reshape(*part.shape[:3], -1) for part in (x[in_x], y[in_y])]
+                flat = [part.reshape(*part.shape[:3], product(part.shape[3:])) for part in (x[in_x], y[in_y])]
                 target[tap] += np.einsum("ngcp,ngop->goc", *flat)
         return target
 

@@ -12,6 +12,7 @@ from aotensor.importers.base import Unsuited
 from aotensor.importers.onnx.model import SETTLED
 from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.elementwise import scalar, widened
+from aotensor.importers.onnx.rules.shape import product
 from aotensor.importers.onnx.rules.table import rule
 
 
@@ -143,7 +144,7 @@ def _along(node: Node, x: Any, compute: Callable[..., Any]) -> Any:
     if node.since >= SETTLED or axis == x.type.ndim - 1:
         return compute(x, axis=axis)
     shape = node.shape(x)
-    return at.reshape(compute(at.reshape(x, [*shape[:axis], -1]), axis=axis), shape)
+    return at.reshape(compute(at.reshape(x, [*shape[:axis], product(shape[axis:])]), axis=axis), shape)
 
 
 @rule("Dropout")

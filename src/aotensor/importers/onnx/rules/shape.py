@@ -66,10 +66,11 @@ def flatten(node: Node, x: Any) -> Any:
     if not -x.type.ndim <= axis <= x.type.ndim:
         raise GraphValueError(f"axis {axis} is out of range for a tensor of rank {x.type.ndim}")
     axis = axis + x.type.ndim if axis < 0 else axis
-    return at.reshape(x, [_product(node.shape(x)[:axis]), _product(node.shape(x)[axis:])])
+    return at.reshape(x, [product(node.shape(x)[:axis]), product(node.shape(x)[axis:])])
 
 
-def _product(extents: list[Any]) -> Any:
+def product(extents: list[Any]) -> Any:
+    """The product of extents: a number if all are, else a scalar."""
     total: Any = prod(n for n in extents if isinstance(n, int))
     for n in extents:
         if not isinstance(n, int):
