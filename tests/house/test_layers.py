@@ -62,10 +62,7 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor_runtime.blas", "scipy.linalg.cython_blas"): "the runtime works with NumPy alone",
     ("aotensor_runtime.sparse.values", "scipy.sparse"): "the runtime works with NumPy alone",
     ("aotensor_runtime.systems.processors", "numpy._core._multiarray_umath"): "it is no promise of NumPy's",
-    (
-        "aotensor_runtime.systems.loading",
-        "aotensor_runtime.systems.scratch",
-    ): "Linux needs no file",
+    ("aotensor_runtime.systems.loading", "aotensor_runtime.systems.scratch"): "tempfile loads slowly",
     ("aotensor_runtime.typed.callback", "scipy"): "the runtime works with NumPy alone",
     ("aotensor_runtime.call", "aotensor_runtime.typed.callback"): "only callbacks of SciPy need it",
     ("aotensor_runtime.call", "aotensor_runtime.typed.pointer"): "only callers that are not Python need it",
