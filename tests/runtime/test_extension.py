@@ -175,17 +175,17 @@ def test_every_call_returns_its_references(fast: runtime.Library) -> None:
     """A leaked tuple of inputs, a result that holds them, or a Call would keep some."""
     kept = (X, W, fast.scale, fast.affine, fast.scale._fast, type(fast.scale), fast, None)
     seen = []
-    for _ in range(3):
+    for repeats in (1, 20):
         for call in CALLS:
-            for _ in range(20):
+            for _ in range(repeats):
                 answer(call, fast)
         gc.collect()
         seen.append([*map(sys.getrefcount, kept)])
-    assert max(abs(x - y) for x, y in zip(*seen[1:], strict=True)) < 15, "a leak of one in a call is 20"
+    assert max(abs(x - y) for x, y in zip(*seen, strict=True)) < 15, "a leak of one in a call is 20"
 
 
 def test_ten_thousand_calls_leak_nothing(fast: runtime.Library) -> None:
-    """Neither memory nor references, also in failing calls, of which there are a thousand."""
+    """Neither memory nor references, also in failing calls, of which there are 900."""
     f, pick, x, far, y = fast.affine, fast.pick, np.ones(2, "f4"), np.array(9), np.zeros(3)
     bound = fast.scale.bind(x=W)
     wrong = fast.scale.bind(x=W)
@@ -194,7 +194,7 @@ def test_ten_thousand_calls_leak_nothing(fast: runtime.Library) -> None:
     def calls(count: int) -> tuple[int, ...]:
         for _ in range(count):
             f(X, W, 1.0), f(X, b=1.0, w=W), fast.scale(W, out=y), bound()
-        for _ in range(count // 10):
+        for _ in range(count * 3 // 100):
             for call in (lambda: pick(x, far), lambda: fast.scale(W, z=1), lambda: fast.scale(W, out=W)):
                 with suppress(IndexError, TypeError, ValueError):
                     call()
@@ -206,7 +206,7 @@ def test_ten_thousand_calls_leak_nothing(fast: runtime.Library) -> None:
 
     calls(500)
     before, after = calls(10), calls(10_000)
-    assert max(abs(x - y) for x, y in zip(before, after, strict=True)) < 500
+    assert max(abs(x - y) for x, y in zip(before, after, strict=True)) < 250
 
 
 def test_objects_are_freed(built: tuple[Path, Path], extension: Any, monkeypatch: pytest.MonkeyPatch) -> None:
