@@ -246,6 +246,35 @@ def test_stars_show_every_entry(half: Any) -> None:
     np.testing.assert_array_equal(compressed[row, color], matrix[rows, pattern.indices])
 
 
+def _stars_by_definition(pattern: Any) -> list[int]:
+    """The greedy star colouring, with all paths of four enumerated."""
+    near = [set(row.nonzero()[0]) - {i} for i, row in enumerate(pattern.toarray())]
+    colors = [-1] * len(near)
+    for v in sorted(range(len(near)), key=lambda i: -len(near[i])):
+        taken = {colors[w] for w in near[v]}
+        for w in near[v]:
+            for x in near[w] - {v}:
+                if colors[w] < 0 or any(colors[y] == colors[w] for y in near[x] - {w}):
+                    taken.add(colors[x])
+        colors[v] = next(color for color in range(len(near)) if color not in taken)
+    return colors
+
+
+@pytest.mark.parametrize("density", [0.05, 0.15, 0.4])
+def test_stars_are_those_of_the_definition(density: float) -> None:
+    for seed in range(20):
+        half = ss.random(30, 30, density, random_state=seed, format="csr")
+        pattern = (half + half.T).astype(bool).tocsr()
+        assert color_stars(pattern).tolist() == _stars_by_definition(pattern)
+
+
+def test_a_row_of_many_entries_costs_no_more_than_its_entries() -> None:
+    n = 50000  # pairs of neighbours of the last row: 10⁹
+    tips = ss.csr_matrix(np.ones((1, n)))
+    pattern = ss.bmat([[ss.identity(n), tips.T], [tips, ss.identity(1)]], format="csr").astype(bool)
+    assert color_stars(pattern).tolist() == [1] * n + [0]
+
+
 @pytest.mark.parametrize("n", [0, 1, 5])
 def test_empty_and_full_patterns(n: int) -> None:
     empty, full = ss.csr_matrix((3, n), dtype=bool), ss.csr_matrix(np.ones((3, n), bool))

@@ -231,6 +231,12 @@ class SymbolSpace(VSpace):
     def ndim(self) -> int:
         return len(self.shape)
 
+    def standard_basis(self) -> Any:
+        for k in np.ndindex(self.shape):
+            unit = np.zeros(self.shape, self.dtype)
+            unit[k] = 1
+            yield unit
+
     def zeros(self) -> Any:
         return np.zeros(self.shape, self.dtype)
 

@@ -38,23 +38,39 @@ def color_columns(pattern: Any) -> Array:
 
 
 def color_stars(pattern: Any) -> Array:
-    """(n,) colours of a symmetric (n, n) CSR pattern: neighbours differ, and every path of four has three colours."""
+    """(n,) colours of a symmetric (n, n) CSR pattern: neighbours differ, and every path of four has three colours.
+
+    A vertex stores the colours that end such a path through it, so that vertices with many neighbours cost no more
+    than their edges.
+    """
     count = pattern.shape[0]
-    neighbours = [
-        [int(j) for j in pattern.indices[pattern.indptr[i] : pattern.indptr[i + 1]] if j != i] for i in range(count)
-    ]
-    order = sorted(range(count), key=lambda i: -len(neighbours[i]))
-    colors = np.full(count, -1, np.int64)
-    for v in order:
-        taken = {int(colors[w]) for w in neighbours[v]}
+    starts, entries = pattern.indptr.tolist(), pattern.indices.tolist()
+    neighbours = [[j for j in entries[starts[i] : starts[i + 1]] if j != i] for i in range(count)]
+    colors = [-1] * count
+    around: list[set[int]] = [set() for _ in range(count)]  # colours of neighbours
+    repeated: list[set[int]] = [set() for _ in range(count)]  # colours of at least two neighbours
+    ends: list[set[int]] = [set() for _ in range(count)]  # of neighbours with another neighbour of the vertex's colour
+    first: list[dict[int, int]] = [{} for _ in range(count)]  # colour → the first neighbour that has it
+    for v in sorted(range(count), key=lambda i: -len(neighbours[i])):
+        taken: set[int] = set()
         for w in neighbours[v]:
-            for x in neighbours[w]:
-                if x == v or colors[x] < 0 or int(colors[x]) in taken:
-                    continue
-                if colors[w] < 0 or any(y != w and colors[y] == colors[w] for y in neighbours[x]):
-                    taken.add(int(colors[x]))
-        colors[v] = _smallest_free(taken)
-    return colors
+            if colors[w] < 0:
+                taken |= around[w]
+            else:
+                taken.add(colors[w])
+                taken |= ends[w]
+        color = colors[v] = _smallest_free(taken)
+        for w in neighbours[v]:
+            if colors[w] in repeated[v]:
+                ends[w].add(color)
+            around[w].add(color)
+            other = first[w].setdefault(color, v)
+            if other != v:
+                repeated[w].add(color)
+                if colors[w] >= 0:
+                    ends[v].add(colors[w])
+                    ends[other].add(colors[w])
+    return np.array(colors, np.int64)
 
 
 def _smallest_free(taken: set[int]) -> int:
