@@ -23,7 +23,7 @@ _VIEWS: Final = (
 _READS: Final = (
     memref.LoadOp, memref.DimOp, PrefetchOp, vector.LoadOp, vector.TransferReadOp, vector.MaskedLoadOp, GatherOp,
 )  # fmt: skip
-_LOOPS: Final = (scf.ForOp, scf.WhileOp, ParallelOp)
+_LOOPS: Final = frozenset({scf.ForOp, scf.WhileOp, ParallelOp})
 
 
 def read_only(buffer: SSAValue) -> bool:
@@ -76,14 +76,14 @@ def _roots(function: func.FuncOp) -> dict[SSAValue, SSAValue]:
     if not roots:
         return roots
     for op in walk(function):
-        if isinstance(op, _VIEWS) and op.operands[0] in roots:
+        if type(op) in _VIEWS and op.operands[0] in roots:
             roots.setdefault(op.results[0], roots[op.operands[0]])
     return roots
 
 
 def _innermost_loops(function: func.FuncOp) -> Iterable[Operation]:
     for op in walk(function):
-        if isinstance(op, _LOOPS) and not any(isinstance(inner, _LOOPS) for inner in walk(op) if inner is not op):
+        if type(op) in _LOOPS and not any(type(inner) in _LOOPS for inner in walk(op) if inner is not op):
             yield op
 
 

@@ -242,22 +242,24 @@ def walk(root: Operation | Region | Block) -> Iterator[Operation]:
     """
     if isinstance(root, Operation):
         yield root
-        pending = _first_operations(root.regions)
+        pending = first_operations(root.regions)
     else:
-        pending = _first_operations((root,)) if isinstance(root, Region) else [root.first_op]
+        pending = first_operations((root,)) if isinstance(root, Region) else [root.first_op]
     while pending:
         op = pending[-1]
         if op is None:
             pending.pop()
             continue
-        pending[-1] = op.next_op
+        pending[-1] = op._next_op  # xDSL's property took a third of the time of walks
         yield op
         if op.regions:
-            pending += _first_operations(op.regions)
+            pending += first_operations(op.regions)
 
 
-def _first_operations(regions: Sequence[Region]) -> list[Operation | None]:
-    """Yield the first operation of each block, the last block first."""
+def first_operations(regions: Sequence[Region]) -> list[Operation | None]:
+    """The first operation of each block, the last block first; None for an empty block."""
+    if len(regions) == 1 and (block := regions[0].first_block) is regions[0].last_block:
+        return [None if block is None else block.first_op]
     found: list[Operation | None] = []
     for region in reversed(regions):
         block = region.last_block

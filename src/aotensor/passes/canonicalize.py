@@ -83,8 +83,8 @@ def _hoist_invariant(op: linalg.GenericOp) -> None:
     body, parent = op.body.block, op.parent
     assert parent is not None
     for inner in list(body.ops):
-        is_float = all(isinstance(r.type, AnyFloat) for r in inner.results)  # cannot trap
-        is_pure = bool(inner.results) and is_float and inner.name.startswith(("arith.", "math."))
+        is_arithmetic = bool(inner.results) and inner.name.startswith(("arith.", "math."))
+        is_pure = is_arithmetic and all(isinstance(r.type, AnyFloat) for r in inner.results)  # floats cannot trap
         if is_pure and not any(_is_local(x, body) for x in inner.operands):
             if inner.operands:
                 applied("hoisted {} out of the loop: it is loop-invariant", inner)

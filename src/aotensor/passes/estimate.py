@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, get_args
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import AnyFloat, Float32Type, IntegerAttr, IntegerType, MemRefType, ModuleOp, VectorType
@@ -118,7 +118,9 @@ class _Counter:
         """Count the operations of one execution of a block."""
         total = Polynomial()
         for op in block.ops:
-            total += self._operation(op)
+            found = self._operation(op)
+            if found.terms:
+                total += found
         return total
 
     def _operation(self, op: Operation) -> Polynomial:
@@ -363,6 +365,7 @@ _ACCESSES: Final = frozenset(
      "vector.transfer_write"}
 )  # fmt: skip
 
+_FLOATS: Final = frozenset(get_args(AnyFloat))
 _DYNAMIC: Final = frozenset({-(2**63)})
 """MLIR's marker of a dynamic extent."""
 
@@ -385,8 +388,8 @@ def _flops_of_a_lane(operation: str) -> int:
 def _lanes(kind: Attribute) -> int:
     """The number of floating-point values in a result of this type."""
     if isinstance(kind, VectorType):
-        return kind.element_count() if isinstance(kind.element_type, AnyFloat) else 0
-    return 1 if isinstance(kind, AnyFloat) else 0
+        return kind.element_count() if type(kind.element_type) in _FLOATS else 0
+    return int(type(kind) in _FLOATS)
 
 
 def _element(kind: Attribute) -> Attribute:

@@ -20,7 +20,7 @@ from aotensor.graph.passes.run import PassRecord
 from aotensor.ir.forms import NEST_FORM, Form
 from aotensor.ir.nest.verify import verify_nests
 from aotensor.ir.text import text_of
-from aotensor.ir.upstream import walk
+from aotensor.ir.upstream import first_operations, walk
 from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.emit.emit_loops import emit_loops
 from aotensor.passes.expand_math import expand_math
@@ -197,15 +197,15 @@ def _named(name: str) -> Iterator[None]:
 
 
 def _size(module: ModuleOp) -> int:
-    """The number of operations of a module, counted in a quarter of the time of `walk`."""
-    count, pending = 1, [module.body.block]
+    """The number of operations of a module."""
+    count, pending = 1, [module.body.block.first_op]
     while pending:
-        op = pending.pop().first_op
+        op = pending.pop()
         while op is not None:
             count += 1
-            for region in op.regions:
-                pending += region.blocks
-            op = op.next_op
+            if op.regions:
+                pending += first_operations(op.regions)
+            op = op._next_op
     return count
 
 
