@@ -17,6 +17,7 @@ from tools.fuzz.program import Input, Options, Program, Step
 from tools.fuzz.shrink import program_text, shrunk
 from tools.fuzz.structure_cases import CANONICAL, Case, drawn
 
+from aotensor.codegen.machine import Machine
 from aotensor.ops.elementwise.base import Elementwise
 
 CAN_SANITIZE = sanitizers.CLANG is not None and next(Path("/usr/lib/llvm-22").rglob("libclang_rt.msan-x86_64.a"), None)
@@ -56,9 +57,36 @@ def test_every_combination_of_levels(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [levels.levels_of(levels.BATCH * k) for k in range(6)]
     for one in found:
         assert [x.opt_level for x in one] == [0, 3, 3, 3]
+        assert one[0].is_static and replace(one[0], opt_level=3) in one[1:]
         assert {x.is_static for x in one} == {True, False} and {x.fp for x in one} == {"strict", "contract"}
     combinations = {(x.cpu, x.fp, x.is_static) for one in found for x in one[1:]}
     assert len(combinations) == 12
+    assert {x[0].cpu for x in found} == {*levels.CPUS} and {x[0].fp for x in found} == {"strict", "contract"}
+
+
+def test_levels_share_graphs_results_and_llvm_ir(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two levels that differ in the optimiser alone have one lowering, and code of their own."""
+    lowered: list[Options] = []
+    codes: list[tuple[int, bytes]] = []
+    lower, write = graph_worker.library_of, graph_worker.write_library
+
+    def counted(functions: Any, options: Options) -> Any:
+        lowered.append(options)
+        return lower(functions, options)
+
+    def kept(library: Any, folder: Path) -> Any:
+        codes.append((library.machine.opt_level, library.objects[0]))
+        return write(library, folder)
+
+    monkeypatch.setattr(graph_worker, "library_of", counted)
+    monkeypatch.setattr(graph_worker, "write_library", kept)
+    every = [Options(0, is_static=True), Options(3, is_static=True), Options(3, "strict", is_static=True)]
+    assert graph_worker.findings_by_level([asdict(x) for x in every], [NEIGHBOURS]) == []
+    assert lowered == [every[0], every[2]]
+    for cpu in levels.CPUS:  # so that passes and emission do the same for both
+        assert replace(Machine.parse(cpu=cpu, opt_level=0), opt_level=3) == Machine.parse(cpu=cpu)
+        assert Machine.parse(cpu=cpu, opt_level=0).facts == Machine.parse(cpu=cpu).facts
+    assert [level for level, _ in codes] == [0, 3, 3] and len({code for _, code in codes}) == 3
 
 
 def test_a_level_that_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,8 +94,8 @@ def test_a_level_that_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None
     right = graph_worker.compiled_library
     program = replace(PLAIN, dims=(("n", (12,)),), wants=("stack",))
 
-    def wrong(functions: Any, options: Options, folder: Path) -> Any:
-        call = right(functions, options, folder)[program.name]
+    def wrong(functions: Any, options: Options, folder: Path, work: Any) -> Any:
+        call = right(functions, options, folder, work)[program.name]
         off = 1 + 1e-8 * (options.fp == "strict")
         return SimpleNamespace(**{program.name: lambda *given: [x * off for x in call(*given)]})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -39,39 +39,71 @@ class Finding:
         return f"{self.kind}: {self.detail.splitlines()[0][:100]}" if self.kind in ("error", "refused") else self.kind
 
 
-def compare(program: Program, built: Built, call: Callable[..., Any], by_differences: bool = True) -> list[Finding]:
-    """Run every sample of a program by a compiled function, and return the differences.
+@dataclass(frozen=True)
+class Expected:
+    """One sample of a program: its arguments, and the results of the oracle and of the reference.
 
-    by_differences: compare derivatives with differences of values, too. Without, they are compared with the reference
-    alone, whose derivatives are those of the same graph: to 1e-9 in float64.
+    given: the inputs. wide: the same in extended precision. slots: the arguments after them. known, coarse: every value
+    by the oracle, in extended precision and in the program's. reference: the results, in order.
     """
-    samples = range(program.samples)
-    return [found for k in samples for found in _compare_sample(program, built, call, k, by_differences)]
+
+    given: Mapping[str, Any]
+    wide: Mapping[str, Any]
+    slots: Mapping[str, Any]
+    known: Mapping[str, Any]
+    coarse: Mapping[str, Any]
+    reference: Sequence[Any]
 
 
-def _compare_sample(
-    program: Program, built: Built, call: Callable[..., Any], sample: int, by_differences: bool
-) -> list[Finding]:
+def expected(program: Program, built: Built) -> list[Expected]:
+    """Evaluate each sample of a program by the oracle and by the reference."""
+    return [_expected_of(program, built, sample) for sample in range(program.samples)]
+
+
+def _expected_of(program: Program, built: Built, sample: int) -> Expected:
     given = arguments(program, sample)
     wide = {name: widened(x) for name, x in given.items()}
     known = meanings(program, wide)
     slots = slots_of(program, built, given, known)
     if program.float_name == "float32":
         slots = {name: x.astype("float32") for name, x in slots.items()}
-    found: list[Finding] = []
-    try:
-        results = call(*given.values(), *(slots[name] for name in built.slots))
-    except Exception as error:
-        return [Finding(program.seed, "error", f"{type(error).__name__}: {error} (sample {sample})")]
     with np.errstate(all="ignore"):
         reference = built.function.reference(*given.values(), *(slots[name] for name in built.slots))
         coarse = meanings(program, {name: widened(x, program.float_name) for name, x in given.items()})
-        check = _Check(program, wide, known, slots, 1e4 if by_differences else 1.0)
-        for (want, name), mine, other in zip(built.kinds, results, reference, strict=True):
+    return Expected(given, wide, slots, known, coarse, reference)
+
+
+def compare(
+    program: Program,
+    built: Built,
+    call: Callable[..., Any],
+    by_differences: bool = True,
+    samples: Sequence[Expected] | None = None,
+) -> list[Finding]:
+    """Run every sample of a program by a compiled function, and return the differences.
+
+    by_differences: compare derivatives with differences of values, too. Without, they are compared with the reference
+    alone, whose derivatives are those of the same graph: to 1e-9 in float64. samples: those of `expected`, if known.
+    """
+    samples = expected(program, built) if samples is None else samples
+    return [x for k, one in enumerate(samples) for x in _compare_sample(program, built, call, k, one, by_differences)]
+
+
+def _compare_sample(
+    program: Program, built: Built, call: Callable[..., Any], sample: int, one: Expected, by_differences: bool
+) -> list[Finding]:
+    found: list[Finding] = []
+    try:
+        results = call(*one.given.values(), *(one.slots[name] for name in built.slots))
+    except Exception as error:
+        return [Finding(program.seed, "error", f"{type(error).__name__}: {error} (sample {sample})")]
+    with np.errstate(all="ignore"):
+        check = _Check(program, one.wide, one.known, one.slots, 1e4 if by_differences else 1.0)
+        for (want, name), mine, other in zip(built.kinds, results, one.reference, strict=True):
             where = f"{want} of {name}, sample {sample}"
             if want == "values":
-                found += check.value(f"compiled {where}", known[name], coarse[name], mine)
-                found += check.value(f"reference {where}", known[name], coarse[name], other)
+                found += check.value(f"compiled {where}", one.known[name], one.coarse[name], mine)
+                found += check.value(f"reference {where}", one.known[name], one.coarse[name], other)
                 continue
             found += check.agreement(f"compiled and reference {where}", dense(mine), dense(other))
         if not by_differences:

@@ -29,14 +29,16 @@ def levels_of(seed: int) -> list[Options]:
     """The levels of the batch that begins with a seed: at `-O 0`, and at `-O 3` for each CPU that this machine has.
 
     Each program meets static and named dims, strict and contract; six batches have all their combinations with a CPU.
+    The first level has the loop level of one of the others, with static dims.
     """
     number = seed // BATCH
-    found = [Options(0, is_static=True)]
+    found = []
     for k, cpu in enumerate(CPUS):
         fp = ("contract", "strict")[(number + k) % 2]
         if can_run(cpu):
             found.append(Options(3, fp, cpu, is_static=k != number % 3))
-    return found
+    static = [x for x in found if x.is_static] or [Options(is_static=True)]
+    return [replace(static[number % len(static)], opt_level=0), *found]
 
 
 @cache
