@@ -13,7 +13,7 @@ from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.complex.parts import imag
 from aotensor.ops.elementwise.arithmetic import abs, identity, maximum, minimum
-from aotensor.ops.elementwise.compare import and_, cast, clip, eq, invert, isnan, neq, or_, rint, xor
+from aotensor.ops.elementwise.compare import and_, cast, clip, eq, invert, isnan, neq, or_, rint, switch, xor
 from aotensor.ops.elementwise.powers import pow
 from aotensor.ops.elementwise.special import erfc, logaddexp, softplus
 from aotensor.ops.mask import where
@@ -87,14 +87,14 @@ def numpy_float_power(x1: Any, x2: Any) -> Variable:
 def numpy_fmax(x1: Any, x2: Any) -> Variable:
     """`np.fmax`: the maximum; where one operand is nan, the other one."""
     x, y = as_tensor(x1), as_tensor(x2)
-    return where(isnan(x), y, where(isnan(y), x, maximum(x, y)))
+    return switch(isnan(x), y, switch(isnan(y), x, maximum(x, y)))
 
 
 @numpys("fmin")
 def numpy_fmin(x1: Any, x2: Any) -> Variable:
     """`np.fmin`: the minimum; where one operand is nan, the other one."""
     x, y = as_tensor(x1), as_tensor(x2)
-    return where(isnan(x), y, where(isnan(y), x, minimum(x, y)))
+    return switch(isnan(x), y, switch(isnan(y), x, minimum(x, y)))
 
 
 _LN2: Final = 0.6931471805599453

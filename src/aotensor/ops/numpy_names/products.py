@@ -59,7 +59,7 @@ def numpy_cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -
     p, q = ([v[..., k] for k in range(n)] for v, n in zip((x, y), extents, strict=True))
     if extents == [2, 2]:
         return p[0] * q[1] - p[1] * q[0]
-    p, q = ((*v, zeros_like(v[0]))[:3] for v in (p, q))
+    p, q = ([*v, zeros_like(v[0])][:3] for v in (p, q))
     parts = [p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]]
     return moveaxis(stack(broadcast_arrays(*parts), axis=-1), -1, axisc)
 

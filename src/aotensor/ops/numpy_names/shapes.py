@@ -103,7 +103,7 @@ def numpy_array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list
 def numpy_hsplit(ary: Any, indices_or_sections: Any) -> list[Variable]:
     """`np.hsplit`: `np.split` along the second axis, of a vector the first."""
     x = as_tensor(ary)
-    return numpy_split(x, indices_or_sections, int(x.ndim > 1))  # type: ignore[no-any-return]
+    return numpy_split(x, indices_or_sections, int(x.ndim > 1))
 
 
 @numpys("rollaxis")
