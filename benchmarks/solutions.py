@@ -1,11 +1,11 @@
-"""Measure roots and stiff integrations with dense and sparse Jacobians: milliseconds of the shortest call.
+"""Measure roots and stiff integrations with dense and sparse Jacobians: processor milliseconds of a call.
 
     python benchmarks/solutions.py [--sizes 50,500,5000] [--kinds dense,sparse] [--repeats 5] [--longest 100]
 
-Both Jacobians are measured in turns in one process, on one thread. bratu: the root of u″ + λ·eᵘ = 0 by finite
-differences in n unknowns, alone and with the gradient of its sum in λ. brusselator: the first second of two
-species at n/2 points by Rodas5P, rtol 1e-4. Values of both Jacobians are compared. A dense one whose call would take
-more than `--longest` seconds, by the cube of n, is not measured.
+Both Jacobians are measured in turns in one process, on one thread; the shortest call counts. bratu: the root of
+u″ + λ·eᵘ = 0 by finite differences in n unknowns, alone and with the gradient of its sum in λ. brusselator: the first
+second of two species at n/2 points by Rodas5P, rtol 1e-4. Values of both Jacobians are compared. A dense one whose call
+would take more than `--longest` seconds, by the cube of n, is not measured.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 os.environ.setdefault("AOTENSOR_NUM_THREADS", "1")
@@ -70,12 +70,12 @@ def programs(n: int, kind: str) -> dict[str, Any]:
 
 
 def measured(f: Any, repeats: int) -> tuple[float, list[Any]]:
-    """(seconds of the shortest call, results); a call that takes more than a second is not repeated."""
+    """(processor seconds of the shortest call, results); a call that takes more than a second is not repeated."""
     seconds: list[float] = []
     while len(seconds) <= repeats and sum(seconds) < 1:
-        begin = perf_counter()
+        begin = process_time()
         found = f(1.0)
-        seconds.append(perf_counter() - begin)
+        seconds.append(process_time() - begin)
     return min(seconds), found
 
 

@@ -12,7 +12,7 @@ import pytest
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.gradient import Rop
-from aotensor.solutions.gmres import gmres
+from aotensor.solutions.jacobians.gmres import gmres
 from aotensor.tensor.optimize import Ending
 
 RNG = np.random.default_rng(4)

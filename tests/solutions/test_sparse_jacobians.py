@@ -19,7 +19,7 @@ import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.gradient import Rop
-from aotensor.solutions.slopes import Slopes
+from aotensor.solutions.jacobians.slopes import Slopes
 from aotensor.sparse.csm import parts_of
 from aotensor.sparse.direct.ops import elimination_order, factors_of
 from aotensor.tensor.optimize import Ending

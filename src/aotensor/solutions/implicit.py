@@ -19,7 +19,7 @@ from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.elementwise.compare import switch
 from aotensor.ops.linear import zero_gradient
 from aotensor.solutions.formulas import number, solve_or_nan
-from aotensor.solutions.matrix_free import MatrixFree
+from aotensor.solutions.jacobians.matrix_free import MatrixFree
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from aotensor.ops.shape.reshape import reshape
 from aotensor.solutions.bounds import bounds_of, bounds_or_pair
 from aotensor.solutions.driver import Options, solution_of, symbol
 from aotensor.solutions.formulas import ending, number
+from aotensor.solutions.jacobians.slopes import slopes
 from aotensor.solutions.marquardt import levenberg_marquardt
 from aotensor.solutions.problem import Problem, Unknown, arguments, scalar_output, traced, unknown
 from aotensor.solutions.projected_trust_region import (
@@ -31,7 +32,6 @@ from aotensor.solutions.quasi_newton import Matrix, Memory, quasi_newton
 from aotensor.solutions.results import Ending, Minimum, Solution
 from aotensor.solutions.roots import ends_of
 from aotensor.solutions.scalar_minima import bracket_minimum, brent_minimum, polish_minimum
-from aotensor.solutions.slopes import slopes
 from aotensor.solutions.trust_region import trust_region
 
 METHODS = ("trust-ncg", "BFGS", "L-BFGS", "L-BFGS-B")

@@ -13,13 +13,13 @@ from aotensor.solutions.anderson import anderson
 from aotensor.solutions.broyden import broyden
 from aotensor.solutions.driver import Options, finite_number, solution_of, symbol
 from aotensor.solutions.formulas import number, solve_or_nan
-from aotensor.solutions.gmres import gmres
-from aotensor.solutions.matrix_free import MatrixFree
+from aotensor.solutions.jacobians.gmres import gmres
+from aotensor.solutions.jacobians.matrix_free import MatrixFree
+from aotensor.solutions.jacobians.slopes import Slopes, chosen_slopes
 from aotensor.solutions.newton import newton
 from aotensor.solutions.problem import Unknown, arguments, scalar_output, traced, unknown, vector_like
 from aotensor.solutions.results import Solution
 from aotensor.solutions.scalar_roots import brent_root, secant
-from aotensor.solutions.slopes import Slopes, chosen_slopes
 
 ROOT_METHODS = ("newton", "broyden")
 SCALAR_METHODS = ("newton", "halley", "secant", "brentq")

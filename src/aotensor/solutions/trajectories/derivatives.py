@@ -38,8 +38,8 @@ from aotensor.ops.shape.reshape import reshape
 from aotensor.ops.updates import set_subtensor
 from aotensor.solutions.driver import symbol
 from aotensor.solutions.formulas import ending, number
+from aotensor.solutions.jacobians.slopes import Slopes
 from aotensor.solutions.results import Ending
-from aotensor.solutions.slopes import Slopes
 from aotensor.solutions.trajectories.control import Control
 from aotensor.solutions.trajectories.loops import integrated, repeated
 from aotensor.solutions.trajectories.methods import stepper

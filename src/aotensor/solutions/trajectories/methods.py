@@ -17,7 +17,7 @@ from aotensor.ops.elementwise.elementary import sqrt
 from aotensor.ops.reduce.sums import sum as sum_of
 from aotensor.ops.shape.extents import extent_of, shape_i
 from aotensor.solutions.formulas import number, solve_or_nan
-from aotensor.solutions.slopes import Slopes
+from aotensor.solutions.jacobians.slopes import Slopes
 from aotensor.solutions.trajectories import dop853
 from aotensor.solutions.trajectories.system import System
 from aotensor.solutions.trajectories.tableaus import METHODS, Rosenbrock, RungeKutta

@@ -22,9 +22,9 @@ from aotensor.ops.shape.join import join
 from aotensor.solutions.convergence_check import check_converged
 from aotensor.solutions.driver import symbol
 from aotensor.solutions.formulas import ending, number
+from aotensor.solutions.jacobians.slopes import MATRICES, chosen_slopes
 from aotensor.solutions.problem import arguments
 from aotensor.solutions.results import Ending
-from aotensor.solutions.slopes import MATRICES, chosen_slopes
 from aotensor.solutions.trajectories.checks import times_in_span
 from aotensor.solutions.trajectories.derivatives import ADJOINTS, NAME, NAMES, Problem, check_continuous, integration
 from aotensor.solutions.trajectories.events import Events, differentiable_times, searched, traced_events

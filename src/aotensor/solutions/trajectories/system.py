@@ -15,8 +15,8 @@ from aotensor.graph.walk import replace
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.scan.step import captures
+from aotensor.solutions.jacobians.slopes import Slopes
 from aotensor.solutions.problem import called, unknown, vector_like
-from aotensor.solutions.slopes import Slopes
 
 
 @dataclass(frozen=True)

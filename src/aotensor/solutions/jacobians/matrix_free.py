@@ -18,7 +18,7 @@ from aotensor.graph.op import disconnected, has_value
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.linear import zero_gradient
-from aotensor.solutions.gmres import gmres
+from aotensor.solutions.jacobians.gmres import gmres
 
 
 @dataclass(frozen=True)

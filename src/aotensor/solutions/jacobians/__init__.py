@@ -1,0 +1,1 @@
+"""How solvers store the Jacobian of a system, and solve with it."""
