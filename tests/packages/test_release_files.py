@@ -13,6 +13,7 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+from needs import NEEDS
 from packaged import ROOT, CleanPython
 
 pytestmark = [
@@ -125,7 +126,7 @@ def test_a_clean_environment(dist: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", ["wheel", "editable"])
 def test_pip_in_a_clone(version: str, clone: Path, tmp_path: Path) -> None:
-    """It installs the runtime of the clone, or puts its folder on the path."""
+    """It installs the runtime of the clone, or puts its folder on the path, with the C extension if it can."""
     name = backend(clone, ["-c", BACKEND, f"build_{version}", tmp_path], PIP_BUILD_TRACKER="here")
     runtime = [need for need in needs_of(tmp_path / name) if "runtime" in need]
     if version == "wheel":
@@ -134,4 +135,6 @@ def test_pip_in_a_clone(version: str, clone: Path, tmp_path: Path) -> None:
     else:
         with zipfile.ZipFile(tmp_path / name) as archive:
             (path,) = [archive.read(name).decode() for name in archive.namelist() if name.endswith(".pth")]
+        made = [*(clone / "runtime" / "aotensor_runtime" / "extension").glob("_calls.*")]
+        assert len(made) == (not NEEDS["extension"].missing)
         assert runtime == [] and set(path.split()) == {str(clone / folder) for folder in ("src", "cli", "runtime")}
