@@ -28,6 +28,8 @@ OPTIMIZE = at.optimize
     [
         (lambda: OPTIMIZE.root(lambda x: x**2 + A, TWO), Ending.SINGULAR),
         (lambda: OPTIMIZE.root(lambda x: at.stack([x.sum() - A, 2 * x.sum()]), TWO), Ending.SINGULAR),
+        (lambda: OPTIMIZE.root(lambda x: at.sqrt(x) + A, at.zeros(1)), Ending.SINGULAR),
+        (lambda: OPTIMIZE.root_scalar(lambda x: at.sqrt(x) + A, x0=0.0), Ending.SINGULAR),
         (lambda: OPTIMIZE.root(lambda x: at.exp(x) + A, TWO, maxiter=3), Ending.TOO_MANY_STEPS),
         (lambda: OPTIMIZE.root(lambda x: at.log(-x) + A, TWO), Ending.NOT_FINITE),
         (lambda: OPTIMIZE.root(lambda x: x**2 + A, at.constant([1.0, np.nan])), Ending.NOT_FINITE),
