@@ -149,6 +149,17 @@ def test_samples_take_steps_of_their_own() -> None:
     assert steps[0] < steps[1] < steps[2]
 
 
+@pytest.mark.shows("tensor/26-solve_ivp-batch")
+def test_samples_that_ended_stay_in_the_domain() -> None:
+    """Of y' = k / y, y = √(y0² + 2·k·t), whose right-hand side is not finite at 0."""
+    k, rates = at.dscalar("k"), at.dvector("rates")
+    y = at.integrate.solve_ivp(lambda t, y: k / y, (0.0, 1.0), [1.0], t_eval=[0.5, 1.0], rtol=1e-6, max_steps=40).y
+    (slopes,) = vectorize_graph([aot.grad(y.sum(), k)], {k: rates})
+    each, times = np.array([0.01, 2.0]), np.array([0.5, 1.0])
+    expected = (times / np.sqrt(1 + 2 * each[:, None] * times)).sum(axis=1)
+    np.testing.assert_allclose(aot.function([rates], slopes).reference(each), expected, rtol=1e-5)
+
+
 def decay(t: Any, y: Any) -> Any:
     return -0.7 * y
 

@@ -38,9 +38,9 @@ class Lengths:
         steps = _most_steps(group.loops[0].inputs[0], inference)
         if steps is None:
             return None
-        row = sum(_bytes(inference.extents_of(x)[1:], x) for x in group.dropped)
+        row = sum(bytes_of_extents(inference.extents_of(x)[1:], x) for x in group.dropped)
         states = sum(
-            _bytes(inference.extents_of(x), x)
+            bytes_of_extents(inference.extents_of(x), x)
             for node in group.loops
             if any(x in group.dropped for x in node.outputs)
             for x in _initial(node.op, node.inputs)
@@ -64,7 +64,8 @@ def _initial(op: object, inputs: Sequence[Variable]) -> list[Variable]:
     return op.operands(inputs).initial
 
 
-def _bytes(extents: Extents, x: Variable) -> int:
+def bytes_of_extents(extents: Extents, x: Variable) -> int:
+    """The bytes of elements of the dtype of x with these extents; unknown ones, and those of 0, count as 1."""
     return math.prod(1 if n is None else max(n, 1) for n in extents) * np.dtype(x.dtype).itemsize
 
 

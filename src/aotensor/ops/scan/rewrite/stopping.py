@@ -11,7 +11,6 @@ of L, and the number of steps taken does not change their size.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,7 +27,7 @@ from aotensor.ops.scan.extents import rebuilt
 from aotensor.ops.scan.layout import Results, Slots
 from aotensor.ops.scan.op import Scan
 from aotensor.ops.scan.rewrite.groups import is_candidate, readers_of, report_segments, stacked_outputs
-from aotensor.ops.scan.rewrite.lengths import segment_lengths
+from aotensor.ops.scan.rewrite.lengths import bytes_of_extents, segment_lengths
 from aotensor.ops.scan.rewrite.prune import is_last_row, rest_of_last_row
 from aotensor.ops.shape.axes import shape_padleft
 
@@ -56,13 +55,9 @@ class _Pair:
 
     def lengths(self, levels: int) -> list[int]:
         """The steps of a segment at each level."""
-        row = sum(_bytes(x.static_shape[1:], x) for x in self.rows)
+        row = sum(bytes_of_extents(x.static_shape[1:], x) for x in self.rows)
         initial = self.op.operands(self.loop.inputs).initial
-        return segment_lengths(self.limit, levels, row, sum(_bytes(x.static_shape[1:], x) for x in initial))
-
-
-def _bytes(shape: Sequence[int | None], x: Variable) -> int:
-    return math.prod(1 if n is None else max(n, 1) for n in shape) * np.dtype(x.dtype).itemsize
+        return segment_lengths(self.limit, levels, row, sum(bytes_of_extents(x.static_shape[1:], x) for x in initial))
 
 
 def segment_stopping(outputs: Sequence[Variable], stop: Collection[Variable], levels: int) -> list[Variable]:
