@@ -73,6 +73,16 @@ def with_condition(steps: Steps) -> tuple[list[Variable], list[Variable]]:
     return list(given), [*aot.grad(at.sqr(states[-1]).sum(), [start, rate]), x.sum()]
 
 
+def up_to_the_limit(steps: Steps) -> tuple[list[Variable], list[Variable]]:
+    given = x, start, rate = inputs(steps)
+
+    def turn(old: Variable) -> Any:
+        return at.sin(old) * rate + 0.1, aot.until(old.sum() > 99)
+
+    states, _ = aot.scan(turn, None, start, n_steps=83)  # prime, so the last segment is a shorter one
+    return list(given), [*aot.grad(at.sqr(states[-1]).sum(), [start, rate]), x.sum()]
+
+
 def with_condition_and_rows(steps: Steps) -> tuple[list[Variable], list[Variable]]:
     given = x, start, rate = inputs(steps)
 
@@ -116,7 +126,8 @@ def rewritten(given: list[Variable], outputs: list[Variable], levels: int, steps
 
 
 PROGRAMS = [
-    last_state, backwards, all_states, second, several_taps, with_condition, with_condition_and_rows, trajectory,
+    last_state, backwards, all_states, second, several_taps, with_condition, up_to_the_limit,
+    with_condition_and_rows, trajectory,
 ]  # fmt: skip
 
 

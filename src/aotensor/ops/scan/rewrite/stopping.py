@@ -23,6 +23,7 @@ from aotensor.graph.site import variables_at
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Constant, Variable, constant
 from aotensor.graph.walk import toposort
+from aotensor.ops.elementwise.compare import le, or_
 from aotensor.ops.scan.extents import rebuilt
 from aotensor.ops.scan.layout import Results, Slots
 from aotensor.ops.scan.op import Scan
@@ -155,14 +156,14 @@ class _Segments:
     """The loops over the segments of a pair.   lengths: steps of a segment at each level"""
 
     def __init__(self, pair: _Pair, lengths: Sequence[int]) -> None:
-        self.pair, self.lengths = pair, lengths
+        self.pair, self.lengths, self.op = pair, lengths, _with_rest(pair.op)
         self.last: dict[Variable, Variable] = {}
         self._starts: list[Variable] = []
         self._count: Variable | None = None
 
     def forward(self, known: Mapping[Variable, Variable]) -> dict[Variable, Variable]:
         """The loop over segments that stores the states before each; its last states and its number of steps."""
-        op, length = self.pair.op, self.lengths[0]
+        op, length = self.op, self.lengths[0]
         slots, made = op.slots(op.body.inputs), op.results(op.body.outputs)
         assert made.last is not None
         ended, taken = Variable(TensorType("bool")), Variable(TensorType("int64"))
@@ -190,15 +191,16 @@ class _Segments:
             keeps_rows=True,
             is_segment=True,
         )
-        given = op.operands([known.get(x, x) for x in self.pair.loop.inputs])
+        given = self.pair.op.operands([known.get(x, x) for x in self.pair.loop.inputs])
+        initial = [*given.initial, shape_padleft(constant(self.pair.limit, dtype="int64"))]
         limit = constant(-(-self.pair.limit // length), dtype="int64")
         none = shape_padleft(constant(0, dtype="int64"))
-        results = loop.results(loop.apply(limit, *given.initial, none, *given.constants).outputs)
-        *found, total = results.states
+        results = loop.results(loop.apply(limit, *initial, none, *given.constants).outputs)
+        *found, _, total = results.states
         self._starts, self._count = results.mapped, results.last
         old = self.pair.loop.outputs
         self.last = dict(zip(old, found, strict=False))
-        kept = {x: new for x, new, on in zip(old, found, op.is_stacked, strict=False) if not on}
+        kept = {x: new for x, new, on in zip(old, found, self.pair.op.is_stacked, strict=False) if not on}
         return {**kept, old[-1]: total}
 
     def read(self, node: Apply, known: Mapping[Variable, Variable]) -> dict[Variable, Variable]:
@@ -207,12 +209,12 @@ class _Segments:
         assert isinstance(op, Scan) and self._count is not None
         given = op.operands(node.inputs)
         states, fixed = self._symbols()
-        again = replace(pair.op, keeps_rows=True, is_segment=len(self.lengths) == 1)
+        again = replace(self.op, keeps_rows=True, is_segment=len(self.lengths) == 1)
         rows = again.apply(constant(self.lengths[0], dtype="int64"), *map(shape_padleft, states), *fixed).outputs
         own = [Variable(TensorType(x.dtype, x.tensor_type.shape[1:]), name=x.name) for x in given.initial]
         constants = [Variable(x.tensor_type, name=x.name) for x in given.constants]
         plain = replace(op, is_segment=len(self.lengths) == 1)
-        sequences = [rows[x.index] for x in given.sequences]
+        sequences = [rows[x.index + (x.index >= len(pair.op.taps))] for x in given.sequences]
         inner = plain.apply(rows[-1], *sequences, *map(shape_padleft, own), *constants)
         body = list(inner.outputs[: len(own)])
         inputs = [*states, *own, *fixed, *constants]
@@ -234,7 +236,23 @@ class _Segments:
         return dict(zip(node.outputs, found, strict=False))
 
     def _symbols(self) -> tuple[list[Variable], list[Variable]]:
-        """Symbols for the states before a segment, and for the loop's non-sequences."""
+        """Symbols for the states before a segment, with the number of steps left, and for the loop's non-sequences."""
         given = self.pair.op.operands(self.pair.loop.inputs)
         states = [Variable(TensorType(x.dtype, x.tensor_type.shape[1:]), name=x.name) for x in given.initial]
+        states.append(Variable(TensorType("int64"), name="rest"))
         return states, [Variable(x.tensor_type, name=x.name) for x in given.constants]
+
+
+def _with_rest(op: Scan) -> Scan:
+    """The loop with one more state, the number of steps that it may still take, which stops it at 0."""
+    slots, made = op.slots(op.body.inputs), op.results(op.body.outputs)
+    assert made.last is not None
+    rest = Variable(TensorType("int64"), name="rest")
+    left = rest - 1
+    body = Results([*made.states, left], made.mapped, or_(made.last, le(left, 0)))
+    return replace(
+        op,
+        body=Subgraph(tuple(Slots([], [*slots.taps, [rest]], slots.constants).flat()), tuple(body.flat())),
+        taps=(*op.taps, (-1,)),
+        is_stacked=(*op.is_stacked, False),
+    )
