@@ -43,10 +43,13 @@ def page(rows: Sequence[tuple[str, dict[str, Any]]], is_noisy: bool) -> str:
     versions = {name: _version(name) for name in ("scipy", "diffrax", "jax")}
     text = _INTRODUCTION.format(**versions)
     if is_noisy:
-        text += "- Times of this page were taken on a machine with other work: they vary by up to a factor of 2.\n"
+        text += (
+            "- Times of this page were taken on a machine with other work: they are no evidence until it is written "
+        )
+        text += "written again.\n"
     right = sum(one == "right" for one, _ in rows)
     text += f"\n{right} of {len(rows)} problems are right.\n"
-    done = [found for _, found in rows]
+    done = [found for verdict, found in rows if verdict != "failed"]
     for kind, peers in PEERS.items():
         text += f"\n## Time of a {kind}\n\n" + "".join(_mean(done, peer, kind) for peer in peers)
         text += f"\n| problem | n | error | µs | method | {' | '.join(peers)} |\n"
@@ -54,7 +57,7 @@ def page(rows: Sequence[tuple[str, dict[str, Any]]], is_noisy: bool) -> str:
         text += "".join(_row(found, kind, target) for found in done for target in TARGETS[kind])
     text += _SOURCES + "".join(f"- {problem.name}: {problem.source}\n" for problem in PROBLEMS)
     text += _RUNS + "".join(_runs(found) for found in done)
-    failed = [f"- {f['name']}, {program}: {reason}\n" for f in done for program, reason in f["failed"].items()]
+    failed = [f"- {f['name']}, {program}: {reason}\n" for _, f in rows for program, reason in f["failed"].items()]
     return text + ("\n## Without a result\n\n" + "".join(failed) if failed else "")
 
 
@@ -68,7 +71,8 @@ the same program, by SciPy {scipy} and by diffrax {diffrax} with JAX {jax}, comp
   the parameters p max |p·(g − exact)| / max |p·exact|, where exact is by CVODES' forward sensitivities at 1e-12.
 - Every method runs at tolerances rtol from 1e-2 to 1e-12. Tables have the least time of all methods of a program with
   at most the error in the third column; runs with a small error by chance do not count. The last columns are the times
-  of the others divided by ours: more than 1 means that aotensor is faster.
+  of the others divided by ours: more than 1 means that aotensor is faster. A cell is empty if the program has no run
+  with this error.
 - Methods: aotensor Tsit5, DOP853, and for stiff problems Rodas5P, Rodas4. CVODES BDF with the dense Jacobian that
   `abi="sundials"` compiles, and Adams for problems that are not stiff; SciPy RK45, DOP853, LSODA, and LSODA, BDF,
   Radau, with the right-hand side in Python; diffrax Tsit5, Dopri8, and Kvaerno3, Kvaerno5.
