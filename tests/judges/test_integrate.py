@@ -28,7 +28,6 @@ def test_all_problems_are_stated_whole() -> None:
         assert np.isfinite(rates).all() and any(rates), problem.name
 
 
-@pytest.mark.level("ci", "compiles a library for each problem, 3 s")
 @pytest.mark.parametrize("problem", STIFF, ids=named)
 def test_published_values(problem: Problem) -> None:
     found = at.integrate.solve_ivp(

@@ -44,7 +44,7 @@ def rates(problem: Problem) -> aot.Function:
 
 
 def compiled(problem: Problem, folder: Path) -> None:
-    """Compile the libraries into `folder`, and the two programs: `speed`,
+    """Compile the libraries, and the program `speed` that times them, into `folder`.
 
     Raises: subprocess.CalledProcessError if there is no C compiler, or no libsundials-dev.
     """

@@ -17,7 +17,8 @@ class Problem:
     """dy/dt = rates(t, y, p), y(0) = start, up to `end`.
 
     scale: a component of y at the end counts with the error |y − exact| / (|exact| + scale), and atol = scale · rtol.
-    published: y at the end, as its source prints it, or none. is_stiff: which methods are compared.
+    published: y at the end, as its source prints it, or none. is_stiff: which methods are compared. close: the error
+    of the gradient that each of our methods must reach.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Problem:
     scale: float
     is_stiff: bool
     published: tuple[float, ...] = ()
+    close: float = 1e-5
 
     def exact(self) -> Any:
         """y at the end: published, or by SciPy's DOP853 at a tolerance of 1e-13.   (n,)"""
@@ -143,7 +145,7 @@ PROBLEMS: Final = (
     ),
     Problem(
         "van_der_pol", f"VDPOL of {_TEST_SET}", _van_der_pol, (2.0, 0.0), (1e6,), 2.0, 1.0, True,
-        (0.1706167732170483e1, -0.8928097010247975),
+        (0.1706167732170483e1, -0.8928097010247975), 1e-4,  # jumps change the gradient by factors of 1e7
     ),
     Problem(
         "robertson", f"ROBER of {_TEST_SET}", _robertson, (1.0, 0.0, 0.0), (0.04, 1e4, 3e7), 1e11, 1e-6, True,
