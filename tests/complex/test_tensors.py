@@ -186,3 +186,12 @@ def test_arguments_are_converted_where_nothing_is_lost() -> None:
         assert f(value, [1.0])[0] == 2 * value
     with pytest.raises(TypeError, match="x has dtype complex128, expected float64"):
         f(1j, np.array([1j]))
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 0), (0, 3, 2), (2, 0, 2), (2, 3, 2)])
+def test_products_over_two_axes_of_empty_tensors(shape: tuple[int, ...]) -> None:
+    z = at.tensor3("z", dtype="complex128")
+    f = aot.function([z], at.prod(z, axis=(0, 1)), name="products")
+    given = np.full(shape, 1 + 0.5j)
+    np.testing.assert_allclose(f(given), given.prod(axis=(0, 1)), rtol=1e-14)
+    np.testing.assert_allclose(f.reference(given), given.prod(axis=(0, 1)), rtol=1e-14)

@@ -153,3 +153,16 @@ def test_results_have_the_dtype_of_the_input(dtype: str) -> None:
     x, w = at.tensor("x", dtype=dtype, shape=(1, 2, 6)), at.tensor("w", dtype=dtype, shape=(3, 2, 2))
     pools = [at.avg_pool1d(x, 3), at.avg_pool1d(x, 3, 1, 1, count_include_pad=False), at.max_pool1d(x, 2)]
     assert {y.dtype for y in (at.conv1d(x, w), *pools)} == {dtype}
+
+
+@pytest.mark.parametrize(
+    "shapes", [((0, 3, 5, 5), (4, 3, 3, 3)), ((2, 0, 5, 5), (4, 0, 3, 3)), ((2, 3, 5, 5), (0, 3, 3, 3))]
+)
+def test_derivatives_of_empty_batches_and_channels(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    x, w = at.tensor4("x"), at.tensor4("w")
+    y = (at.conv2d(x, w) ** 2).sum()
+    f = aot.function([x, w], [y, grad(y, x), grad(y, w)], name="empty")
+    image, kernel = (np.ones(shape) for shape in shapes)
+    for found in (f(image, kernel), f.reference(image, kernel)):
+        for value, wanted in zip(found, (np.zeros(()), np.zeros_like(image), np.zeros_like(kernel)), strict=True):
+            np.testing.assert_array_equal(value, wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import time
 from typing import Any, Final
 
 import numpy as np
@@ -139,3 +140,26 @@ def test_no_dense_matrix_is_made() -> None:
     one = scipy.sparse.csr_matrix(([2.0, 3.0], ([5, n - 1], [n - 1, 7])), (n, n))
     larger, differ = aot.function([x, y], [at.maximum(x, y), sp.neq(x, y)])(one, -one.T.tocsr())
     assert (larger.nnz, differ.nnz, larger.max()) == (4, 4, 3)
+
+
+@pytest.mark.parametrize("columns", [40, 2**28])
+def test_products_of_few_entries_do_not_visit_every_column(columns: int) -> None:
+    """Sorted entries of short rows are compared, others noted: notes for all of 2²⁸ columns are 1 GB."""
+    a, b = sp.csr_matrix("a"), sp.csr_matrix("b")
+    f = aot.function([a, b], a * b)
+    rng = np.random.default_rng(0)
+    for count in (0, 1, 6, 30):  # of each row; 30 of 40 are noted
+        left, right = (
+            scipy.sparse.csr_matrix(
+                (rng.normal(size=3 * count), np.concatenate([np.sort(rng.choice(40, count, False)) for _ in range(3)]),
+                 np.arange(4) * count), shape=(3, columns),
+            )
+            for _ in range(2)
+        )  # fmt: skip
+        assert abs(f(left, right) - left.multiply(right)).sum() < 1e-12
+        seconds = []
+        for _ in range(3):
+            start = time.process_time()
+            f(left, right)
+            seconds.append(time.process_time() - start)
+        assert min(seconds) < 0.05

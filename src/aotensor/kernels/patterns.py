@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from aotensor.kernels.language import Index, Indices, alloc, rolled, serial
+from aotensor.kernels.language import Bool, Index, Indices, alloc, rolled, serial
 
 
 class Pattern(NamedTuple):
@@ -46,21 +46,42 @@ def transpose(p: Pattern, minor: Index, permutation: Indices, slices: Indices, s
             slices[at] = i
 
 
+def are_few(p: Pattern, q: Pattern, minor: Index) -> Bool:
+    """Is comparing all pairs of entries in one slice faster than writing a note for each minor index?"""
+    pairs = 0
+    for i in serial(p.slices):
+        pairs = min(pairs + 8 * (p.indptr[i + 1] - p.indptr[i]) * (q.indptr[i + 1] - q.indptr[i]), minor + 1)
+    return pairs <= minor
+
+
+def place_in_slice(q: Pattern, i: Index, j: Index) -> Index:
+    """The position of minor index j in slice i of q, or −1."""
+    at = -1
+    for e in serial(q.indptr[i], q.indptr[i + 1]):
+        at = e if q.indices[e] == j else at
+    return at
+
+
 def positions(p: Pattern, q: Pattern, minor: Index, found: Indices) -> None:
     """For each entry of p, its position in q, or −1.
 
     Each slice of q notes its entries by their minor index. Notes of former slices are positions before the first entry
-    of this one, so they need not be cleared.
+    of this one, so they need not be cleared. Few entries, as of a matrix with a billion columns, are compared instead.
     """
     noted = alloc(found, minor)
-    erase(noted, minor)
-    for i in serial(p.slices):
-        start = q.indptr[i]
-        for e in serial(start, q.indptr[i + 1]):
-            noted[q.indices[e]] = e
-        for e in range(p.indptr[i], p.indptr[i + 1]):
-            at = noted[p.indices[e]]
-            found[e] = at if at >= start else -1
+    if are_few(p, q, minor):
+        for i in serial(p.slices):
+            for e in serial(p.indptr[i], p.indptr[i + 1]):
+                found[e] = place_in_slice(q, i, p.indices[e])
+    else:
+        erase(noted, minor)
+        for i in serial(p.slices):
+            start = q.indptr[i]
+            for e in serial(start, q.indptr[i + 1]):
+                noted[q.indices[e]] = e
+            for e in range(p.indptr[i], p.indptr[i + 1]):
+                at = noted[p.indices[e]]
+                found[e] = at if at >= start else -1
 
 
 def intersection(
@@ -71,20 +92,31 @@ def intersection(
     The loops are branch-free: an entry that q lacks is written as well, and overwritten by the next one.
     """
     noted = alloc(indptr, minor)
-    erase(noted, minor)
     n = 0
-    for i in serial(p.slices):
-        indptr[i] = n
-        start = q.indptr[i]
-        for e in serial(start, q.indptr[i + 1]):
-            noted[q.indices[e]] = e
-        for e in serial(p.indptr[i], p.indptr[i + 1]):
-            j = p.indices[e]
-            at = noted[j]
-            indices[n] = j
-            in_p[n] = e
-            in_q[n] = at
-            n += int(at >= start)
+    if are_few(p, q, minor):
+        for i in serial(p.slices):
+            indptr[i] = n
+            for e in serial(p.indptr[i], p.indptr[i + 1]):
+                j = p.indices[e]
+                at = place_in_slice(q, i, j)
+                indices[n] = j
+                in_p[n] = e
+                in_q[n] = at
+                n += int(at >= 0)
+    else:
+        erase(noted, minor)
+        for i in serial(p.slices):
+            indptr[i] = n
+            start = q.indptr[i]
+            for e in serial(start, q.indptr[i + 1]):
+                noted[q.indices[e]] = e
+            for e in serial(p.indptr[i], p.indptr[i + 1]):
+                j = p.indices[e]
+                at = noted[j]
+                indices[n] = j
+                in_p[n] = e
+                in_q[n] = at
+                n += int(at >= start)
     indptr[p.slices] = n
 
 
