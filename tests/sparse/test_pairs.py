@@ -142,9 +142,10 @@ def test_no_dense_matrix_is_made() -> None:
     assert (larger.nnz, differ.nnz, larger.max()) == (4, 4, 3)
 
 
-@pytest.mark.parametrize("columns", [40, 2**28])
-def test_products_of_few_entries_do_not_visit_every_column(columns: int) -> None:
-    """Sorted entries of short rows are compared, others noted: notes for all of 2²⁸ columns are 1 GB."""
+@pytest.mark.parametrize("columns", [40, 2**24])
+def test_products_of_few_entries_do_not_visit_every_column(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sorted entries of short rows are compared, others noted: notes for all of 2²⁴ columns take 0.2 s."""
+    monkeypatch.setattr("aotensor_runtime.arrays.poison._is_on", False)  # which would write the notes' memory
     a, b = sp.csr_matrix("a"), sp.csr_matrix("b")
     f = aot.function([a, b], a * b)
     rng = np.random.default_rng(0)
@@ -156,10 +157,12 @@ def test_products_of_few_entries_do_not_visit_every_column(columns: int) -> None
             )
             for _ in range(2)
         )  # fmt: skip
-        assert abs(f(left, right) - left.multiply(right)).sum() < 1e-12
+        found, wanted = f(left, right), left.multiply(right).tocsr()
+        for name in ("indices", "indptr", "data"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
         seconds = []
         for _ in range(3):
             start = time.process_time()
             f(left, right)
             seconds.append(time.process_time() - start)
-        assert min(seconds) < 0.05
+        assert min(seconds) < 0.1
