@@ -28,7 +28,8 @@ class _Running:
             if self.count == 0:
                 self.thresholds = gc.get_threshold()
                 if self.thresholds[0]:  # 0: the collector is disabled
-                    gc.set_threshold(*map(max, self.thresholds, _RARE), *self.thresholds[2:])
+                    young, old, oldest = self.thresholds
+                    gc.set_threshold(max(young, _RARE[0]), max(old, _RARE[1]), oldest)
             self.count += 1
 
     def end(self) -> None:

@@ -116,12 +116,7 @@ class _Counter:
 
     def block(self, block: Block) -> Polynomial:
         """Count the operations of one execution of a block."""
-        total = Polynomial()
-        for op in block.ops:
-            found = self._operation(op)
-            if found.terms:
-                total += found
-        return total
+        return sum((found for op in block.ops if (found := self._operation(op)).terms), Polynomial())
 
     def _operation(self, op: Operation) -> Polynomial:
         match op:
@@ -387,9 +382,8 @@ def _flops_of_a_lane(operation: str) -> int:
 
 def _lanes(kind: Attribute) -> int:
     """The number of floating-point values in a result of this type."""
-    if isinstance(kind, VectorType):
-        return kind.element_count() if type(kind.element_type) in _FLOATS else 0
-    return int(type(kind) in _FLOATS)
+    count = kind.element_count() if isinstance(kind, VectorType) else 1
+    return count if type(_element(kind)) in _FLOATS else 0
 
 
 def _element(kind: Attribute) -> Attribute:
