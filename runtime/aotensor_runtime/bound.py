@@ -71,13 +71,7 @@ class BoundFunction:
         through_ctypes = partial(entries.call_bound, ctypes.c_void_p(ctypes.addressof(self.call)))
         self._run = method_of(entries.run_bound, self.call) or through_ctypes
         self.result = result_of(spec)(tuple(self.outputs.values()))
-        extension: Any = calls()
-        if extension is not None and isinstance(self, extension.Bound) and not self._updates:
-            typed = self._typed_words(arrays, outputs)
-            fits = entries.typed and typed is not None and len(typed) <= extension.MOST_WORDS
-            self.use_entry(
-                *((entries.typed, typed) if fits else (entries.uniform_address, tuple(addresses))), self.result
-            )
+        self._use_extension(arrays, outputs, addresses)
 
     def __call__(self) -> Any:
         """Run the function and return the outputs in the form of its results.
@@ -92,13 +86,25 @@ class BoundFunction:
 
     _call_in_python = __call__
 
+    def _use_extension(self, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray], addresses: Sequence[int]) -> None:
+        """Let the C extension run the calls, unless they update shared variables.   addresses: for the uniform entry"""
+        extension: Any = calls()
+        if extension is None or not isinstance(self, extension.Bound) or self._updates:
+            return
+        typed = self._typed_words(inputs, outputs)
+        if typed is not None and len(typed) <= extension.MOST_WORDS:
+            self.use_entry(self._entries.typed, typed, self.result)
+        else:
+            self.use_entry(self._entries.uniform_address, tuple(addresses), self.result)
+
     def _typed_words(self, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray]) -> tuple[int, ...] | None:
-        """The arguments of the typed entry, which takes less time; None if it computes something else.
+        """The arguments of the typed entry, which takes less time; None if its results may differ.
 
         It has no context: no BLAS, LAPACK, limit of threads or memory for outputs.
         """
         spec = self.spec
-        if spec.takes_context or spec.calls_blas or spec.is_sparse or self._context.num_threads:
+        has_context = spec.takes_context or spec.calls_blas or self._context.num_threads
+        if not self._entries.typed or has_context or spec.is_sparse:
             return None
         arrays = (*inputs, *outputs)
         dims = {

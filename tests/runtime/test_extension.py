@@ -185,7 +185,7 @@ def test_every_call_returns_its_references(fast: runtime.Library) -> None:
 
 
 def test_ten_thousand_calls_leak_nothing(fast: runtime.Library) -> None:
-    """Neither memory nor references, also in failing calls, of which there are 900."""
+    """Neither memory nor references, also in 900 failing calls."""
     f, pick, x, far, y = fast.affine, fast.pick, np.ones(2, "f4"), np.array(9), np.zeros(3)
     bound = fast.scale.bind(x=W)
     wrong = fast.scale.bind(x=W)
@@ -194,7 +194,7 @@ def test_ten_thousand_calls_leak_nothing(fast: runtime.Library) -> None:
     def calls(count: int) -> tuple[int, ...]:
         for _ in range(count):
             f(X, W, 1.0), f(X, b=1.0, w=W), fast.scale(W, out=y), bound()
-        for _ in range(count * 3 // 100):
+        for _ in range(300):
             for call in (lambda: pick(x, far), lambda: fast.scale(W, z=1), lambda: fast.scale(W, out=W)):
                 with suppress(IndexError, TypeError, ValueError):
                     call()
@@ -204,9 +204,10 @@ def test_ten_thousand_calls_leak_nothing(fast: runtime.Library) -> None:
         kept = (X, W, y, bound.result, x, far, f, np.dtype("float64"), f._fast)
         return (*map(sys.getrefcount, kept), sys.getallocatedblocks())
 
-    calls(500)
-    before, after = calls(10), calls(10_000)
-    assert max(abs(x - y) for x, y in zip(before, after, strict=True)) < 250
+    calls(1), calls(1)  # the runtime's slow path fills caches of Python
+    before, after = calls(1), calls(10_000)
+    grown = [y - x for x, y in zip(before, after, strict=True)]
+    assert max(map(abs, grown)) < 150, grown
 
 
 def test_objects_are_freed(built: tuple[Path, Path], extension: Any, monkeypatch: pytest.MonkeyPatch) -> None:
