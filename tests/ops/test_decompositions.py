@@ -296,3 +296,17 @@ def test_a_large_direction_does_not_spoil_the_derivative_of_expm() -> None:
     np.testing.assert_allclose(moved.eval(values | {v: 1e12 * values[v]}), 1e12 * small, rtol=1e-14)
     expected = scipy.linalg.expm_frechet(values[x], values[v], compute_expm=False)
     np.testing.assert_allclose(small, expected, rtol=1e-12)
+
+
+def test_second_derivatives_of_a_pseudoinverse_are_those_of_the_inverse() -> None:
+    """At full rank, for a matrix of condition 1e4, along a direction."""
+    rng = np.random.default_rng(3)
+    left, right = (np.linalg.qr(rng.normal(size=(5, 5)))[0] for _ in range(2))
+    x, d, w = at.matrix("x", shape=(5, 5)), rng.normal(size=(5, 5)), rng.normal(size=(5, 5))
+    seconds = []
+    for invert in (at.pinv, at.inv):
+        slope = aot.grad(at.sum(invert(x) * w), x)
+        seconds.append(aot.grad(at.sum(slope * d), x))
+    value = left @ np.diag([1.0, 0.3, 0.1, 1e-2, 1e-4]) @ right
+    found, wanted = aot.function([x], seconds).reference(value)
+    np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-10 * np.abs(wanted).max())

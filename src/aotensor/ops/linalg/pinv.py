@@ -43,12 +43,19 @@ class Pinv(TrailingOp, LinearisedOp):
         return converged(self.name, FAILED, partial(np.linalg.pinv, rcond=self.rcond), x)  # type: ignore[no-any-return]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        """−Y·Ẋ·Y + Y·Yᵀ·Ẋᵀ·(I − X·Y) + (I − Y·X)·Ẋᵀ·Yᵀ·Y"""
+        """−Y·Ẋ·Y + Y·Yᵀ·Ẋᵀ·(I − X·Y) + (I − Y·X)·Ẋᵀ·Yᵀ·Y
+
+        Both projections are applied twice: where they are 0, at full rank, one leaves a rounding error that Y·Yᵀ
+        multiplies by the square of the condition.
+        """
         (x,), (y,), (tx,) = inputs, outputs, tangents
         yt, txt = matrix_transpose(y), matrix_transpose(tx)
         inside = matmul(matmul(y, tx), y)
-        left = matmul(y, matmul(yt, txt - matmul(matmul(txt, x), y)))
-        right = matmul(matmul(txt - matmul(y, matmul(x, txt)), yt), y)
+        outside, below = txt, txt
+        for _ in range(2):
+            outside = outside - matmul(matmul(outside, x), y)
+            below = below - matmul(y, matmul(x, below))
+        left, right = matmul(y, matmul(yt, outside)), matmul(matmul(below, yt), y)
         return [left + right - inside]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
