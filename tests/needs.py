@@ -173,6 +173,7 @@ NEEDS: Final = {
         is_heavy=True,
     ),
     "torch": Need("steps of training against PyTorch", "pip install torch", modules=("torch",), is_heavy=True),
+    "asdex": Need("sparsity patterns beside asdex's", "pip install asdex", modules=("asdex",), is_heavy=True),
     "netron": Need("graphs in Netron", "pip install netron", ("node",), ("netron",)),
     "model-explorer": Need(
         "graphs in Model Explorer", "pip install ai-edge-model-explorer", modules=("model_explorer",)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
+from tools.judges.cutest import page
 from tools.judges.cutest.command import verdict
 
 
@@ -26,6 +28,49 @@ def test_a_problem_that_does_not_exist() -> None:
 
     with pytest.raises(ValueError, match="no problem ROSENBROCK"):
         problem_of("ROSENBROCK")
+
+
+@pytest.mark.needs("sif2jax")
+@pytest.mark.needs("asdex")
+def test_patterns_are_not_larger_than_those_of_asdex() -> None:
+    """The first has a convolution, the second products with zeros; derivatives are 0 for other values only."""
+    os.environ["JAX_ENABLE_X64"] = "1"
+    from tools.judges.cutest import worker
+    from tools.judges.cutest.problems import problem_of
+
+    for name in ("LISWET1", "PALMER2ANE"):
+        found = worker.measured(problem_of(name))
+        assert verdict(found) == "right", found
+        assert all(one["extra"] == 0 for one in found["patterns"].values()), found["patterns"]
+
+
+FOUND: dict[str, Any] = {
+    "name": "HS1", "n": 2, "m": 1, "errors": {"f": 0.0}, "asdex": {"asdex_compile_hessian": 1.0, "asdex_hessian": 4e-6},
+    "ours": {"compile": 0.5, "call": 1e-6, "compile_hessian": 0.5, "call_hessian": 1e-6, "entries": 3},
+    "theirs": {"compile": 0.25, "call": 2e-6, "compile_hessian": 1.0, "call_hessian": 2e-5},
+    "patterns": {
+        "hessian": {"ours": 3, "true": 3, "missing": 0, "asdex": 4, "extra": 0},
+        "jacobian": {"ours": 2, "true": 1, "missing": 0, "asdex": 1, "extra": 1},
+    },
+}  # fmt: skip
+
+
+def test_the_page_has_patterns_and_aims(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "version", lambda name: "1.0")
+    large = {**FOUND, "name": "BIG", "n": 5000, "theirs": {"compile": 1.0, "call": 1e-6}}
+    text = page.page([("right", FOUND), ("right", large)], 5, 5, 0, 9999)
+    assert "5 of them, drawn with seed 0; 2 of these have been run" in text
+    assert "the sparse Hessian 10 times as fast as `jax.hessian` in the median: 20.00 times, met" in text
+    assert "0.50 of JAX's, met" in text
+    assert "Hessians: of 2 patterns, 2 are those of the values, 2 have fewer entries than asdex's, 0 entries" in text
+    assert "Jacobians: of 2 patterns, 0 are those of the values, 0 have fewer entries than asdex's, 2 entries" in text
+    assert "| HS1 | 2 | 1 | 3 | 4 | 2 | 1 | 0e+00 | 0.50 | 0.25 | 1 | 2 | 0.50 | 1.00 | 1 | 20 | 4 |" in text
+    assert "| BIG | 5000 | 1 | 3 | 4 | 2 | 1 | 0e+00 | 0.50 | 1.00 | 1 | 1 | 0.50 |  | 1 |  | 4 |" in text
+
+
+def test_a_missing_entry_is_wrong() -> None:
+    pattern = {"ours": 3, "true": 4, "missing": 1, "asdex": 4, "extra": 0}
+    assert verdict({**FOUND, "patterns": {"hessian": pattern}}) == "wrong"
 
 
 @pytest.mark.parametrize(("error", "expected"), [(1e-12, "right"), (1e-3, "wrong"), (float("nan"), "wrong")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tools.judges.__main__ import main
-from tools.judges.npbench import ours, worker
+from tools.judges.npbench import command, ours, worker
 from tools.judges.npbench.checkout import results_of
 from tools.judges.npbench.command import verdict
 from tools.judges.npbench.kernels import KERNELS
@@ -66,6 +67,39 @@ def test_the_page_has_a_row_for_each_kernel_and_reasons() -> None:
     assert "- lu: OutOfMemory: lu" in text
     assert "- trmm: ValueError: loops" in text
     assert "no evidence" in text
+
+
+def test_columns_of_numba_and_dace() -> None:
+    other = {**FOUND, "numba": {"call": 1e-3}, "dace": {"call": 8e-3, "version": "1.0.2"}}
+    failed = {**FOUND, "name": "lu", "dace_failed": "TypeError: loops"}
+    text = page([("right", other), ("right", failed)])
+    assert "dace 1.0.2" in text
+    assert "| kernel | error | compile s | ms | NumPy | JAX | Numba | DaCe | gradient error |" in text
+    assert "| gemm | 1e-15 | 0.50 | 2 | 3.00 | 2.00 | 0.50 | 4.00 | 1e-14 |" in text
+    assert "Numba has been run on 1 of these kernels." in text
+    assert "DaCe has been run" not in text
+    assert "2 of the 54 kernels have been run at this size." in text
+    assert "- lu: TypeError: loops" in text
+
+
+def test_the_aims_name_what_is_behind() -> None:
+    slow = {**FOUND, "jax": {"call": 1e-3, "gradient": 4e-3}}
+    rows = [("right", {**(slow if name == "gemm" else FOUND), "name": name}) for name in KERNELS]
+    text = page(rows)
+    assert "faster than JAX on 50 kernels: 53, met (behind: gemm 0.50)" in text
+    assert "in the geometric mean: 4.85, missed" in text
+
+
+def test_a_value_of_dace_that_differs_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = argparse.Namespace(data=tmp_path, seconds=1.0, dace=Path("python"))
+    for made, expected in (
+        ({"error": 1e-3, "call": 1.0}, {"dace_failed": "its values differ from NumPy's by 1e-03"}),
+        ({"error": float("nan"), "call": 1.0}, {"dace_failed": "its values differ from NumPy's by nan"}),
+        ({"failed": "no dace"}, {"dace_failed": "no dace"}),
+        ({"error": 1e-15, "call": 1.0}, {"dace": {"error": 1e-15, "call": 1.0}}),
+    ):
+        monkeypatch.setattr(command, "run_worker", lambda *_, made=made, **__: made)
+        assert command._by_dace(options, "gemm", "S") == expected
 
 
 def test_differences_of_a_gradient() -> None:

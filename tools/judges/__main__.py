@@ -68,6 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kernels.add_argument("--dace", type=Path, metavar="PYTHON", help="a Python that has dace: its column")
     kernels.add_argument("--seconds", type=float, default=900, help="how long a kernel may take (default: 900)")
     kernels.add_argument("--results", type=Path, help="keep results in this file, and measure what it lacks")
+    kernels.add_argument("--kept", action="store_true", help="run nothing: only what --results has")
     kernels.add_argument("--json", action="store_true", help="print results as JSON")
     kernels.add_argument("--page", action="store_true", help="write docs/judges/npbench.md; needs all kernels")
     kernels.add_argument("--noisy", action="store_true", help="say on the page that its times are no evidence")

@@ -47,15 +47,15 @@ def run(options: argparse.Namespace) -> int:
     for size in options.sizes.split(","):
         for name in names:
             found = known.get((name, size))
+            if found is None and options.kept:
+                continue
             if found is None:
                 arguments = [str(options.data.resolve()), name, size, options.peers]
                 found = run_worker("tools.judges.npbench.worker", arguments, options.seconds)
-                found = {"name": name, "size": size, **found}
+                found = {"name": name, "size": size, **found, **(_by_dace(options, name, size) if options.dace else {})}
                 if options.results is not None:
                     with options.results.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(found) + "\n")
-            if options.dace and "dace" not in found and "dace_failed" not in found:
-                found |= _by_dace(options, name, size)
             rows.append((verdict(name, found), found))
             if not options.json:
                 sys.stdout.write(_line(*rows[-1]) + "\n")

@@ -32,7 +32,8 @@ are NPBench's. Versions: {versions}.
 {noise}
 """
 _NOISE: Final = (
-    "- Times of this page were taken on a machine with other work: they are no evidence until it is written again."
+    "- Times of this page were taken on a machine with other work, in several runs: they are no evidence until it is\n"
+    "  written again."
 )
 _HEAD: Final = (
     "\n| kernel | error | compile s | ms | {peers} | gradient error | compile s | ms | JAX |\n"
@@ -49,11 +50,22 @@ def page(rows: Sequence[tuple[str, dict[str, Any]]], is_noisy: bool = False) -> 
             shown["dace"] = found["dace"]["version"]
     versions = ", ".join(f"{name} {found}" for name, found in shown.items() if found)
     text = _INTRODUCTION.format(versions=versions, noise=_NOISE if is_noisy else "").rstrip() + "\n"
+    if "dace" in peers:
+        text += (
+            "- DaCe: its `auto_optimize` for CPUs, on one core and without a BLAS library: its products are loops.\n"
+        )
     text += f"- The machine: {platform.machine()}, {_processor()}.\n"
     peers = [name for name in PEERS if name in ("numpy", "jax") or name in peers]
     for size in dict.fromkeys(found["size"] for _, found in rows):
         group = [(one, found) for one, found in rows if found["size"] == size]
         text += f"\n## Size {size}\n\n{_summary(group)}"
+        if len(group) < len(KERNELS):
+            text += f"{len(group)} of the {len(KERNELS)} kernels have been run at this size.\n"
+        for name in peers[2:]:
+            count = sum(name in f or f"{name}_failed" in f for _, f in group)
+            if count < len(group):
+                text += f"{PEERS[name]} has been run on {count} of these kernels.\n"
+        text += _aims([found for _, found in group]) if len(group) == len(KERNELS) else ""
         text += _HEAD.format(peers=" | ".join(PEERS[name] for name in peers), rule="---:|" * len(peers))
         text += "".join(_row(one, found, peers) for one, found in group)
     return text + _reasons(rows)
@@ -66,6 +78,21 @@ def _summary(rows: Sequence[tuple[str, dict[str, Any]]]) -> str:
         text += _mean(label, "values", [f[peer]["call"] / f["ours"]["call"] for _, f in rows if peer in f])
     done = [f for _, f in rows if "gradient" in f.get("jax", {}) and "gradient" in f["ours"]]
     return text + _mean("JAX", "gradients", [f["jax"]["gradient"] / f["ours"]["gradient"] for f in done])
+
+
+def _aims(rows: Sequence[dict[str, Any]]) -> str:
+    """The aims of the comparison with JAX, and the kernels that are behind."""
+    ratios = {f["name"]: f["jax"]["call"] / f["ours"]["call"] for f in rows if "jax" in f and "call" in f["ours"]}
+    slopes = [f["jax"]["gradient"] / f["ours"]["gradient"] for f in rows if "gradient" in f.get("jax", {})]
+    if not ratios or not slopes:
+        return ""
+    faster, mean = sum(ratio > 1 for ratio in ratios.values()), exp(sum(map(log, slopes)) / len(slopes))
+    behind = ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items() if ratio <= 1)
+    return (
+        f"\nAims: faster than JAX on 50 kernels: {faster}, {'met' if faster >= 50 else 'missed'}"
+        f"{f' (behind: {behind})' if behind else ''}. Gradients 20 times as fast as JAX's in the geometric mean: "
+        f"{mean:.2f}, {'met' if mean >= 20 else 'missed'}.\n"
+    )
 
 
 def _mean(label: str, what: str, ratios: Sequence[float]) -> str:
