@@ -163,8 +163,8 @@ class _Structure:
             known = [v for k, v in enumerate(node.inputs) if k != position and self.values.knows(v)]
             return np.equal(self._value(known[0]), 0) if known else None
         if node.op == switch and self.values.knows(node.inputs[0]):
-            is_first = np.not_equal(self._value(node.inputs[0]), 0)
-            return np.logical_not(is_first) if position == 1 else is_first
+            is_first: Array = np.not_equal(self._value(node.inputs[0]), 0)
+            return ~is_first if position == 1 else is_first
         return None
 
     def _broadcast_numbers(self, v: Variable, y: Variable) -> Array:
