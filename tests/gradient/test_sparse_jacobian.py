@@ -85,6 +85,7 @@ ROWS: dict[str, tuple[tuple[int, ...], Callable[[Any], Variable], int]] = {
     "a step function": ((6,), lambda x: at.floor(x), 6),
     "a constant choice": ((6,), lambda x: at.switch(TABLE[0] > 0, x, x[::-1] * x[0]), 7),
     "constant zeros": ((6,), lambda x: x[:1] * CHAIN[0] + CHAIN[1] * (x[1:2] * x), 5),
+    "quotients of zeros": ((6,), lambda x: CHAIN[0] / x, 2),
     "a convolution": ((6,), lambda x: at.convolve(x, [1.0, -2.0, 1.0], mode="valid"), 12),
     "zeros of filters": ((6,), lambda x: at.convolve(x, [1.0, 0.0, 1.0], mode="full"), 12),
     "a convolution of both": ((6,), lambda x: at.convolve(x[:3] ** 2, x[3:]), 18),

@@ -21,8 +21,8 @@ import aotensor.tensor as at
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.methods.numpy_names import HINTS, IGNORED, PARAMETERS
 from aotensor.graph.methods.numpy_protocol import _parameters
-from aotensor.graph.variable import Variable
 from aotensor.graph.public import NUMPY
+from aotensor.graph.variable import Variable
 
 
 @pytest.mark.shows("tensor/0-numpy-functions")

@@ -27,7 +27,7 @@ from aotensor.ops.contract import Contract
 from aotensor.ops.convolution.op import ROLES, Convolution
 from aotensor.ops.create import Alloc, FullLike
 from aotensor.ops.diagonal import AllocDiagonal, ExtractDiagonal, Triangle
-from aotensor.ops.elementwise.arithmetic import mul
+from aotensor.ops.elementwise.arithmetic import mul, true_div
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import switch
 from aotensor.ops.gradient_control import ViewOp
@@ -147,7 +147,7 @@ class _Structure:
     # --- rules ---------------------------------------------------------------------------------------------------
 
     def _elementwise(self, node: Apply, y: Variable) -> Any:
-        """Dependence of an elementwise op; products with a constant 0 and operands that are not chosen have none."""
+        """Dependence of an elementwise op: none on factors and divisors of a constant 0, and on operands not chosen."""
         parts = []
         for position, v in enumerate(node.inputs):
             if v in self.depends:
@@ -162,6 +162,8 @@ class _Structure:
         if node.op == mul:
             known = [v for k, v in enumerate(node.inputs) if k != position and self.values.knows(v)]
             return np.equal(self._value(known[0]), 0) if known else None
+        if node.op == true_div and position == 1 and self.values.knows(node.inputs[0]):
+            return np.equal(self._value(node.inputs[0]), 0)
         if node.op == switch and self.values.knows(node.inputs[0]):
             is_first: Array = np.not_equal(self._value(node.inputs[0]), 0)
             return ~is_first if position == 1 else is_first
