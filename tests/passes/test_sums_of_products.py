@@ -90,3 +90,10 @@ def test_other_numbers_of_rows_may_advance_together_by_hand() -> None:
     other = f.with_schedule(f.schedule.jam("n", 3))
     for found, expected in zip(other(*inputs), f.reference(*inputs), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
+
+
+def test_a_scaled_sum_of_all_products_is_a_number() -> None:
+    x, y, t = at.vector("x"), at.vector("y"), at.scalar("t")
+    f = aot.function([x, y, t], [at.sum(0.5 * at.outer(x, y)), at.sum(-(t * at.outer(x, y)))])
+    found = f(np.array([1.0, 2.0, 3.0]), np.array([0.5, -2.0]), 4.0)
+    np.testing.assert_allclose(found, [0.5 * 6.0 * -1.5, -4.0 * 6.0 * -1.5])

@@ -111,16 +111,22 @@ class _Maker:
         return self._generic(factors, body, term, result, summed)
 
     def scaled(self, x: Factor, scales: Sequence[Scale]) -> SSAValue:
-        """Multiply x by scales; None stands for a change of sign."""
+        """Multiply x by scales; None stands for a change of sign. A scalar needs no loop, so no generic."""
+        if not x.axes:
+            value = self._times(self.b, self.b.insert(tensor.ExtractOp(x.tensor, [], self.kind)).result, scales)
+            return self.b.insert(tensor.SplatOp(value, [], TensorType(self.kind, []))).result
         body = Block(arg_types=[self.kind, self.kind])
-        b = builder_at_end(body, self.b.location)
-        value: SSAValue = body.args[0]
+        value = self._times(builder_at_end(body, self.b.location), body.args[0], scales)
+        return self._generic((x,), body, value, x.axes, ())
+
+    def _times(self, b: LocatedBuilder, value: SSAValue, scales: Sequence[Scale]) -> SSAValue:
+        """Build the product of a number and scales at b."""
         for number in scales:
             if number is None:
                 value = b.insert(arith.NegfOp(value, self.exact)).result
             else:
                 value = b.insert(arith.MulfOp(value, self._widened(self.b, number), self.exact)).result
-        return self._generic((x,), body, value, x.axes, ())
+        return value
 
     def _widened(self, b: LocatedBuilder, x: SSAValue) -> SSAValue:
         return x if x.type == self.kind else b.insert(arith.ExtFOp(x, self.kind)).result
