@@ -24,7 +24,7 @@ def page(
     """The text of the page.   rows: verdict and results of the worker; count: the number of selected problems"""
     drawn = f"{count} of them, drawn with seed {seed}" if sample is not None else "all of them"
     if len(rows) < count:
-        drawn += f"; {len(rows)} of these have been run"
+        drawn += f"; {len(rows)} of these have been run, most of them with at most 2000 variables"
     text = _INTRODUCTION.format(largest=largest, drawn=drawn, sif2jax=version("sif2jax"), jax=version("jax"))
     text += _NOISE if is_noisy else ""
     done = [found for _, found in rows if "errors" in found]
@@ -74,7 +74,7 @@ def _headline(done: Sequence[dict[str, Any]]) -> str:
     return (
         f"Aims: the sparse Hessian 10 times as fast as `jax.hessian` in the median: {call:.2f} times, "
         f"{'met' if call >= 10 else 'missed'}. A median compile time below JAX's: {1 / compiled:.2f} of JAX's, "
-        f"{'met' if compiled > 1 else 'missed: LLVM optimises one function with the loops of all derivatives'}.\n"
+        f"{'met' if compiled > 1 else 'missed'}.\n"
     )
 
 
@@ -109,7 +109,8 @@ _NOISE: Final = (
 _INTRODUCTION: Final = """# CUTEst, compared with JAX
 
 Written by `python -m tools.judges cutest --page`. Problems of [CUTEst](https://github.com/ralna/CUTEst) with at most
-{largest} variables, as [sif2jax](https://github.com/johannahaffner/sif2jax) {sif2jax} writes them in JAX; {drawn}.
+{largest} variables, as [sif2jax](https://github.com/johannahaffner/sif2jax) {sif2jax} writes them in JAX;
+{drawn}.
 `from_jax` imports objective and constraints, `aot.nlp` makes their sparse derivatives. The reference is JAX {jax}.
 
 - error: the largest of the differences of value, constraints, gradient, Jacobian of the constraints and Hessian of the
@@ -121,7 +122,6 @@ Written by `python -m tools.judges cutest --page`. Problems of [CUTEst](https://
 - Both differentiate the Lagrangian f + λ·g with fixed random λ. Hessians are dense in JAX, by `jax.hessian`, and the
   sparse lower triangle in aotensor. Times of a call are the shortest of many averages on fixed buffers, on one core;
   compile times are processor seconds from the Python function to a program that can be called.
-
 - The first table has the medians of JAX's or asdex's time divided by aotensor's: more than 1 means that aotensor is
   faster.
 """
