@@ -100,8 +100,10 @@ def repeated(control: Control, y0: Variable, times: Variable) -> tuple[Variable,
     return outputs[size], outputs[size + 1 :]
 
 
-_WHOLE: Final = 1 << 16
-"""Bytes of the states of all turns, up to which a loop has no segments: they repeat its turns once more."""
+_WHOLE: Final = 500_000
+"""Bytes of the states of all turns, up to which a loop has no segments: they repeat its turns once more.
+
+Two equations and the usual 10,000 steps need 490,000. `memory=` divides such a loop where it must be smaller."""
 
 
 def _lengths(turns: int, states: Sequence[Variable]) -> list[int]:
