@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import aotensor.tensor as at
-from aotensor.core import dtypes
+from aotensor.extension import dtypes
 from aotensor.importers.lax.table import Context, Equation, Extent, rule
 
 
