@@ -168,12 +168,12 @@ NEEDS: Final = {
     "sif2jax": Need("problems of CUTEst beside JAX", _extra("judges"), modules=("jax", "sif2jax"), is_heavy=True),
     "diffrax": Need(
         "gradients of differential equations against diffrax",
-        "pip install diffrax",
+        _extra("judges"),
         modules=("diffrax",),
         is_heavy=True,
     ),
     "torch": Need("steps of training against PyTorch", "pip install torch", modules=("torch",), is_heavy=True),
-    "asdex": Need("sparsity patterns beside asdex's", "pip install asdex", modules=("asdex",), is_heavy=True),
+    "asdex": Need("sparsity patterns beside asdex's", _extra("judges"), modules=("asdex",), is_heavy=True),
     "netron": Need("graphs in Netron", "pip install netron", ("node",), ("netron",)),
     "model-explorer": Need(
         "graphs in Model Explorer", "pip install ai-edge-model-explorer", modules=("model_explorer",)
