@@ -109,3 +109,11 @@ def test_names_with_numbers() -> None:
         assert set(re.findall(r"nest.for %i\.(\S+)", text)) == {
             line.split()[0] for line in str(f.schedule).splitlines() if line.strip()
         }
+
+
+def test_chunks_keep_their_invariant_operations() -> None:
+    """A chunk computes bounds of its own: parsed, they are not shared with those of other loops."""
+    x, w = at.tensor4("x"), at.tensor4("w")
+    text = aot.function([x, w], aot.grad((at.conv2d(x, w) ** 2).sum(), w), name="f").ir("nest")
+    assert "cores" in text and "i64(" in text
+    assert text_of(parse_module(text), brief=True) == text

@@ -67,9 +67,12 @@ class ExpressionParser(Parser):
         is_loop, self._is_loop = self._is_loop, False
         return _Inside(self._scopes, block, is_loop)
 
-    def parse_loop_body(self, counter: Parser.Argument) -> Region:
-        """Parse the region of a loop. Invariant operations of its expressions are added before the loop."""
-        self._is_loop = True
+    def parse_loop_body(self, counter: Parser.Argument, is_private: bool) -> Region:
+        """Parse the region of a loop. Invariant operations of its expressions are added before the loop.
+
+        is_private: of a loop over chunks, each of which computes its invariants, as no pass moves them out
+        """
+        self._is_loop = not is_private
         return self.parse_region([counter])
 
     def built(self, op: Operation) -> None:

@@ -84,7 +84,8 @@ class Sizes:
             if not size.is_size:
                 parts = (self._folded.get(self.representative(y)) for y in size.op.operands)
                 size.length = 1 + sum(1 if part is None or part.is_named else part.length for part in parts)
-                size.is_named = size.uses + len(size.inner) > 1 and size.length > _SHORT
+                is_cast = isinstance(size.op, arith.IndexCastOp)
+                size.is_named = size.uses + len(size.inner) > 1 and size.length > _SHORT and not is_cast
 
     def representative(self, x: SSAValue) -> SSAValue:
         """The representative of all values equal to x: the first one."""

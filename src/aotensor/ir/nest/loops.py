@@ -67,7 +67,7 @@ def _parse_loop(parser: Parser, counter: Parser.UnresolvedArgument) -> tuple[Reg
     """Parse the schedule and the body of a loop."""
     schedule = Schedule.parsed(parser)
     assert isinstance(parser, ExpressionParser)
-    return parser.parse_loop_body(counter.resolve(IndexType())), schedule
+    return parser.parse_loop_body(counter.resolve(IndexType()), is_private=schedule.cores), schedule
 
 
 def _verify_loop(op: LoopOp) -> None:

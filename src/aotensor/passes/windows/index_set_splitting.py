@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from aotensor.core import dtypes
@@ -30,7 +30,7 @@ from aotensor.ir.dialect import ExtractIfOp, ReshapeOp
 from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.location import builder_before
 from aotensor.ir.nest.loops import ForOp
-from aotensor.ir.nest.ops import ValueOp
+from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.strides import is_fixed, split_by_counter
 from aotensor.ir.nest.tree import gathers, is_register, known_extent, statements
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
@@ -47,6 +47,7 @@ _ALLOWS: Final = {
     "its trip count is short": f"at least {FEWEST} iterations",
     "its body is large": f"at most {LARGEST} operations in an iteration",
     "a part would read what another part writes": "a result that is not read in the same loop",
+    "another loop over the same strip or chunk reads what it writes": "a result that is not read in the same strip",
 }
 """Reason why a loop is not split → hint how to change that."""
 
@@ -118,12 +119,38 @@ def _reason_against(loop: ForOp) -> str | None:
         return "it is unrolled or vectorized already"
     if sum(1 for _ in walk(loop)) > LARGEST:
         return "its body is large"
-    written, read = set[SSAValue](), set[SSAValue]()
-    for op in statements(loop):
-        written |= {_memory(x) for x in op.outputs if not is_register(x)}
-        read |= {_memory(x) for x in (*op.inputs, *gathers(op)) if not is_register(x)}
-    inside = {op.result for op in walk(loop) if isinstance(op, ValueOp)}
-    return "a part would read what another part writes" if (written & read) - inside else None
+    written, read = _written(loop), _read(statements(loop))
+    if (written & read) - _values(loop):
+        return "a part would read what another part writes"
+    strip = _strip_of(loop)
+    if strip is not None:
+        others = (op for op in statements(strip) if not loop.is_ancestor(op))
+        rings = {x for x in written if isinstance(x.owner, ValueOp) and x.owner.folded is not None}
+        if (written & _read(others)) - _values(strip) - rings:
+            return "another loop over the same strip or chunk reads what it writes"
+    return None
+
+
+def _strip_of(loop: ForOp) -> ForOp | None:
+    """The loop over strips or chunks of iterations, one of which this loop runs over."""
+    owner = loop.lower.owner if loop.lower is not None else None
+    strip = owner.parent_op() if isinstance(owner, Block) else None
+    return strip if isinstance(strip, ForOp) and strip.step is not None else None
+
+
+def _written(loop: ForOp) -> set[SSAValue]:
+    """The memory that the statements of a loop write, except registers."""
+    return {_memory(x) for op in statements(loop) for x in op.outputs if not is_register(x)}
+
+
+def _read(ops: Iterable[DoOp]) -> set[SSAValue]:
+    """The memory that statements read, except registers."""
+    return {_memory(x) for op in ops for x in (*op.inputs, *gathers(op)) if not is_register(x)}
+
+
+def _values(loop: ForOp) -> set[SSAValue]:
+    """The values that a loop declares: they are private to an iteration."""
+    return {op.result for op in walk(loop) if isinstance(op, ValueOp)}
 
 
 def _memory(x: SSAValue) -> SSAValue:
