@@ -91,7 +91,7 @@ class OpFromGraph(Op):
         self._pattern = connection_pattern
         self._instances: dict[tuple[TensorType, ...], Expansion] = {}
         if name is not None:
-            self.__dict__["name"] = name  # the name of this instance, not of the class
+            self.__dict__.update(name=name, notation="")  # of this instance, not of the class
 
     def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
         """The inputs, converted to the types of the graph's inputs, and the shared variables that it reads.

@@ -22,7 +22,7 @@ from aotensor.ops.complex import formulas
 from aotensor.ops.complex.parts import join_arrays, join_parts, parts, real, same_shape, to_complex
 from aotensor.ops.elementwise import powers
 from aotensor.ops.elementwise.arithmetic import add, mul, sqr
-from aotensor.ops.elementwise.base import broadcast_to_result, unbroadcast
+from aotensor.ops.elementwise.base import broadcast_to_result, elementwise_named, unbroadcast
 from aotensor.ops.elementwise.compare import cast, eq, switch
 from aotensor.ops.elementwise.elementary import cos, cosh, log, sin, sinh, sqrt
 from aotensor.ops.elementwise.scipy_reference import scipy_special
@@ -58,6 +58,11 @@ class ComplexFunction(Op):
     @property
     def name(self) -> str:  # type: ignore[override]
         return self.function
+
+    @property
+    def notation(self) -> str:  # type: ignore[override]
+        real = elementwise_named(self.function)
+        return real.notation if real is not None else ""
 
     def __str__(self) -> str:
         return self.function if self.exponent is None else f"{self.function}{{exponent={self.exponent}}}"
