@@ -2,8 +2,8 @@
 
 A change waits for a few minutes, so each test function has a budget of seconds, by the times in `times.txt`:
 
-1. By default it has 0.45 s. Of a parametrised test that takes longer, as many cases run as fit: those of float64 and CSR
-   first, evenly spread over the rest. A test whose single case takes more than 0.7 s waits for `--ci`.
+1. By default it has 0.45 s. Of a parametrised test that takes longer, cases run until it is spent: those of float64 and
+   CSR first, evenly spread over the rest. A test whose single case takes more than 0.7 s waits for `--ci`.
 2. With `--ci` it has 0.9 s, and at least one case runs unless that takes more than 5 s.
 3. With `--all` everything runs, compiled with LLVM's optimiser.
 

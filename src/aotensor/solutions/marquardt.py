@@ -23,9 +23,17 @@ from aotensor.solutions.formulas import (
     largest,
     number,
     rounding,
+    solve_or_nan,
     started,
 )
 from aotensor.solutions.results import Ending
+from aotensor.sparse.construct.diagonal import square_diagonal
+from aotensor.sparse.csm import parts_of
+from aotensor.sparse.functions import add as sparse_add
+from aotensor.sparse.functions import dot as sparse_dot
+from aotensor.sparse.functions import mul as sparse_mul
+from aotensor.sparse.functions import sum as sparse_sum
+from aotensor.sparse.product.sparse_result import true_dot
 
 START, LEAST, LARGEST = 1e-3, 1e-15, 1e15
 """Damping relative to the diagonal of JᵀJ: at the start, and its bounds."""
@@ -47,11 +55,10 @@ def levenberg_marquardt(
     def step(*states: Variable) -> tuple[list[Variable], Variable]:
         x, r, _, damping, growth, scale = states
         matrix = slopes(x)
-        gram, slope = dot(matrix.T, matrix), dot(matrix.T, r)
-        squares = diag(gram)
+        slope, squares = pulled(matrix, r), _squares(matrix)
         scale = maximum(scale, squares)
         weights = switch(gt(scale, 0), scale, ones_like(scale))
-        p = solve(gram + diag(damping * weights), -slope, assume_a="pos", lower=True, b_ndim=1, on_error="nan")
+        p = _solved(matrix, damping * weights, -slope)
         new_x = x + p
         new_r = residuals(new_x)
         old_cost, new_cost = sum_of(r * r), sum_of(new_r * new_r)
@@ -64,7 +71,7 @@ def levenberg_marquardt(
         is_close = is_short(p, x, tolerance)
         is_accurate = le(cosine, number(default_tolerance(x.dtype), x))
         status = first(
-            (invert(is_all_finite(matrix)), ending(Ending.NOT_FINITE)),
+            (invert(is_all_finite(parts_of(matrix).data if matrix.is_sparse else matrix)), ending(Ending.NOT_FINITE)),
             (or_(is_orthogonal, and_(is_better, le(new_cost, number(0, x)))), ending(Ending.CONVERGED)),
             (
                 and_(is_close, or_(is_accurate, and_(is_better, le(damping, number(START, x))))),
@@ -91,4 +98,24 @@ def levenberg_marquardt(
     nothing = zeros_like(x0)
     states = [x0, r0, nothing, number(START, x0), number(2, x0), nothing]
     (x, r, *_), count, status = iterate("lm", step, states, started(r0), max_steps)
-    return x, count, dot(slopes(x).T, r), status
+    return x, count, pulled(slopes(x), r), status
+
+
+def pulled(matrix: Variable, r: Variable) -> Variable:
+    """Jᵀ·r, (n,), of a dense or sparse J."""
+    return sparse_dot(matrix.T, r) if matrix.is_sparse else dot(matrix.T, r)
+
+
+def _squares(matrix: Variable) -> Variable:
+    """The diagonal of JᵀJ, (n,)."""
+    if matrix.is_sparse:
+        return sparse_sum(sparse_mul(matrix, matrix), axis=0)
+    return diag(dot(matrix.T, matrix))
+
+
+def _solved(matrix: Variable, damping: Variable, b: Variable) -> Variable:
+    """p with (JᵀJ + diag(damping))·p = b; nan if the matrix is singular."""
+    if matrix.is_sparse:
+        return solve_or_nan(sparse_add(true_dot(matrix.T, matrix), square_diagonal(damping, "csr")), b)
+    normal = dot(matrix.T, matrix) + diag(damping)
+    return solve(normal, b, assume_a="pos", lower=True, b_ndim=1, on_error="nan")

@@ -17,7 +17,7 @@ from aotensor.ops.shape.reshape import reshape
 from aotensor.solutions.bounds import bounds_of, bounds_or_pair
 from aotensor.solutions.driver import Options, solution_of, symbol
 from aotensor.solutions.formulas import ending, number
-from aotensor.solutions.jacobians.slopes import slopes
+from aotensor.solutions.jacobians.slopes import MATRICES, chosen_slopes, slopes
 from aotensor.solutions.marquardt import levenberg_marquardt
 from aotensor.solutions.problem import Problem, Unknown, arguments, scalar_output, traced, unknown
 from aotensor.solutions.projected_trust_region import (
@@ -115,6 +115,8 @@ def least_squares(
     *,
     method: str | None = None,
     bounds: Any = None,
+    jacobian: str | None = None,
+    jac_sparsity: Any = None,
     tol: float | None = None,
     maxiter: int = 200,
     raise_on_failure: bool = False,
@@ -124,6 +126,8 @@ def least_squares(
     fun: a function of symbols that returns a vector, or a list for one. method: "lm", Levenberg and Marquardt's, the
     default; "trf", steps of Gauss and Newton in a trust region, the default with bounds.
     bounds: `Bounds(lb, ub)`, or a pair (lb, ub), as in SciPy: each like x0 or broadcast to it; they may be variables.
+    jacobian, jac_sparsity: as of `root`, "dense" or, with "lm", "sparse", with a row for each residual: steps and
+    derivatives then factorise sparse matrices with the pattern of JᵀJ.
     tol: the length of a last step relative to that of x, of "lm" also the cosine between r and the columns of its
     Jacobian; ε^¾ by default. The field `fun` is |r|²/2, `residual` the largest element of Jᵀ·r. Else as `minimize`:
     derivatives hold the second derivatives of r, too.
@@ -146,7 +150,10 @@ def least_squares(
 
     problem, given = traced("least_squares", "fun", fun, given, arguments(args), vector)
     x, residuals = problem.slot, problem.output
-    matrix = slopes(residuals, x)
+    kind = chosen_slopes("least_squares", "x0", given.flat, jacobian, jac_sparsity, MATRICES, residuals)
+    if kind.kind != "dense" and method != "lm":
+        raise GraphValueError(f'least_squares: jacobian={kind.kind!r} needs method "lm", not {method!r}')
+    matrix = kind.of(residuals, x)
     cost = number(0.5, x) * sum_of(residuals * residuals)
     gradient = grad(cost, x)
     start, tolerance = symbol(given.flat, "x0"), options.tolerance(x, 0.75)
@@ -160,7 +167,8 @@ def least_squares(
         solution = _within(options, scalar, gradient, given, limits, curvature, start, tolerance)
     else:
         found = levenberg_marquardt(lambda at: problem.at(residuals, at), matrix_at, start, tolerance, maxiter)
-        solution = solution_of(options, problem, [(given.flat, start)], found, (gradient, slopes(gradient, x)))
+        curvature_there = kind.of_normal_equations().of(gradient, x)
+        solution = solution_of(options, problem, [(given.flat, start)], found, (gradient, curvature_there))
     return Minimum(*given.restored(solution), _value_there(scalar, solution))
 
 

@@ -46,7 +46,7 @@ def page(rows: Sequence[tuple[str, dict[str, Any]]], is_noisy: bool) -> str:
         text += (
             "- Times of this page were taken on a machine with other work: they are no evidence until it is written "
         )
-        text += "written again.\n"
+        text += "again.\n"
     right = sum(one == "right" for one, _ in rows)
     text += f"\n{right} of {len(rows)} problems are right.\n"
     done = [found for verdict, found in rows if verdict != "failed"]

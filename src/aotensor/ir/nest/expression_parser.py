@@ -70,7 +70,7 @@ class ExpressionParser(Parser):
     def parse_loop_body(self, counter: Parser.Argument, is_private: bool) -> Region:
         """Parse the region of a loop. Invariant operations of its expressions are added before the loop.
 
-        is_private: of a loop over chunks, each of which computes its invariants, as no pass moves them out
+        is_private: for a loop over chunks: each chunk computes its invariants, as no pass moves them out
         """
         self._is_loop = not is_private
         return self.parse_region([counter])

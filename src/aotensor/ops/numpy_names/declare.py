@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def numpys(*names: str, method: Names = ()) -> Callable[[F], F]:
-    """Decorator: register a function as the counterpart of functions of NumPy, the first of which its errors name.
+    """Decorator: register a function as the counterpart of functions of NumPy; its errors name the first.
 
     method: names of methods of a tensor variable
     """

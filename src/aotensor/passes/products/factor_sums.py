@@ -111,7 +111,7 @@ class _Maker:
         return self._generic(factors, body, term, result, summed)
 
     def scaled(self, x: Factor, scales: Sequence[Scale]) -> SSAValue:
-        """Multiply x by scales; None stands for a change of sign. A scalar needs no loop, so no generic."""
+        """Multiply x by scales; None: change the sign. A scalar needs no loop, so no generic."""
         if not x.axes:
             value = self._times(self.b, self.b.insert(tensor.ExtractOp(x.tensor, [], self.kind)).result, scales)
             return self.b.insert(tensor.SplatOp(value, [], TensorType(self.kind, []))).result

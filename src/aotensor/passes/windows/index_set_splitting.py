@@ -132,7 +132,7 @@ def _reason_against(loop: ForOp) -> str | None:
 
 
 def _strip_of(loop: ForOp) -> ForOp | None:
-    """The loop over strips or chunks of iterations, one of which this loop runs over."""
+    """The loop over strips or chunks of iterations whose body has this loop over a strip or chunk."""
     owner = loop.lower.owner if loop.lower is not None else None
     strip = owner.parent_op() if isinstance(owner, Block) else None
     return strip if isinstance(strip, ForOp) and strip.step is not None else None

@@ -42,6 +42,14 @@ class Slopes:
             pattern.sort_indices()
         return jacobian(output, x, disconnected_inputs="ignore", sparse=True, pattern=pattern)  # type: ignore[no-any-return]
 
+    def of_normal_equations(self) -> Slopes:
+        """The same for Jᵀ·r, whose Jacobian has at most the pattern of Jᵀ·J."""
+        if self.pattern is None:
+            return self
+        square = (self.pattern.T.astype("int64") @ self.pattern.astype("int64")).astype(bool).tocsr()
+        square.sort_indices()
+        return Slopes(self.kind, square)
+
 
 def slopes(output: Variable, x: Variable) -> Variable:
     """The dense Jacobian ∂output[i]/∂x[j]; zeros if the output does not depend on x."""
@@ -49,14 +57,20 @@ def slopes(output: Variable, x: Variable) -> Variable:
 
 
 def chosen_slopes(
-    name: str, start: str, x: Variable, kind: str | None, jac_sparsity: Any, kinds: Sequence[str] = KINDS
+    name: str,
+    start: str,
+    x: Variable,
+    kind: str | None,
+    jac_sparsity: Any,
+    kinds: Sequence[str] = KINDS,
+    output: Variable | None = None,
 ) -> Slopes:
     """The Jacobian that a user chose.   kind: None is "sparse" with jac_sparsity, else "dense"
 
-    start: what the user calls x, a vector. kinds: that the solver has.
+    start: what the user calls x, a vector. kinds: that the solver has. output: a vector, by default as long as x.
 
-    Raises: GraphTypeError, GraphValueError for another kind, a pattern that is not a SciPy matrix of shape (n, n) or
-    is given with a dense Jacobian, and for a sparse Jacobian of an x of unknown extent.
+    Raises: GraphTypeError, GraphValueError for another kind, a pattern that is not a SciPy matrix of the Jacobian's
+    shape or is given with a dense Jacobian, and for a sparse Jacobian of unknown extents.
     """
     if kind is None:
         kind = "dense" if jac_sparsity is None else "sparse"
@@ -65,22 +79,22 @@ def chosen_slopes(
         if jac_sparsity is not None:
             raise GraphValueError(f'{name}: jac_sparsity needs jacobian="sparse", not {kind!r}')
         return Slopes(kind)
-    (n,) = x.static_shape
-    if n is None:
+    (rows,), (columns,) = (x if output is None else output).static_shape, x.static_shape
+    if rows is None or columns is None:
         raise GraphValueError(
-            f"{name}: a sparse Jacobian needs the extents of {start}",
-            lines=[x.describe()],
+            f"{name}: a sparse Jacobian needs the extents of {start if columns is None else 'fun'}",
+            lines=[x.describe() if output is None else output.describe()],
             hint="give it shape=(numbers): the pattern is a part of the library",
         )
-    return Slopes(kind, None if jac_sparsity is None else _pattern(name, jac_sparsity, n))
+    return Slopes(kind, None if jac_sparsity is None else _pattern(name, jac_sparsity, (rows, columns)))
 
 
-def _pattern(name: str, given: Any, n: int) -> Any:
+def _pattern(name: str, given: Any, shape: tuple[int, int]) -> Any:
     """A pattern as a bool CSR matrix.   Raises: GraphTypeError, GraphValueError"""
     if not scipy_sparse().issparse(given):
         raise GraphTypeError(f"{name}: jac_sparsity must be a SciPy sparse matrix, not {type(given).__name__}")
-    if given.shape != (n, n):
-        raise GraphValueError(f"{name}: jac_sparsity must have the shape {(n, n)}, not {given.shape}")
+    if given.shape != shape:
+        raise GraphValueError(f"{name}: jac_sparsity must have the shape {shape}, not {given.shape}")
     found = given.tocsr().astype(bool)
     found.data[:] = True
     found.sum_duplicates()
