@@ -41,7 +41,7 @@ def test_failing():
     assert False
 """
 TIMES = """
-0.11 test_many.py::test_long
+0.1 test_many.py::test_long
 9 test_many.py::test_kept
 9 test_many.py::test_longer
 99 test_many.py::test_longest
