@@ -205,8 +205,13 @@ def test_ten_thousand_calls_leak_nothing(fast: runtime.Library) -> None:
         return (*map(sys.getrefcount, kept), sys.getallocatedblocks())
 
     calls(1), calls(1)  # the runtime's slow path fills caches of Python
-    before, after = calls(1), calls(10_000)
-    grown = [y - x for x, y in zip(before, after, strict=True)]
+    grown = [10**9]
+    for _ in range(3):  # what other code frees or fills meanwhile does not come again, a leak does
+        before, after = calls(1), calls(10_000)
+        found = [y - x for x, y in zip(before, after, strict=True)]
+        grown = found if len(grown) == 1 else [min(pair, key=abs) for pair in zip(grown, found, strict=True)]
+        if max(map(abs, grown)) < 150:
+            break
     assert max(map(abs, grown)) < 150, grown
 
 
