@@ -42,7 +42,7 @@ _kept: list[dict[bytes, Any]] = []
 
 
 def forget_open_files() -> None:
-    """Let the next load map its file. What is mapped stays, as the loader may give an old library that reads it."""
+    """Let the next load map its file. Its memory stays mapped: a library that is still loaded may read it."""
     _kept.append(dict(weights_file._open_files))
     weights_file._open_files.clear()
 

@@ -52,7 +52,7 @@ class KnownValues(Protocol):
 class LateModule:
     """A module of a later layer; each attribute is looked up in the module once."""
 
-    module: ModuleType
+    module: ModuleType | None = None
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.module, name)

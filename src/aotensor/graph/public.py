@@ -66,8 +66,9 @@ def public(*, numpy: Names = (), scipy: Names = (), method: Names = (), operator
 
 def register(function: F, *, numpy: Names = (), scipy: Names = (), method: Names = (), operator: str = "") -> F:
     """Register a function, or an op, under further names, as `public`, and return it."""
-    NUMPY.update(dict.fromkeys(_names(numpy), function))
-    NUMPY.update({f"scipy.special.{name}": function for name in _names(scipy)})
+    for name in [*_names(numpy), *(f"scipy.special.{name}" for name in _names(scipy))]:
+        assert name not in NUMPY, f"two functions replace {name}"
+        NUMPY[name] = function
     for name in _names(method):
         _set_method(name, Method(function))
     if operator:
@@ -83,7 +84,7 @@ def _names(names: Names) -> Sequence[str]:
 
 
 def _set_method(name: str, method: Method) -> None:
-    assert name not in METHODS, name
+    assert name not in METHODS, f"two functions are the method {name}"
     METHODS[name] = method
     setattr(RegisteredMethods, name, _bindable(name, method))
 

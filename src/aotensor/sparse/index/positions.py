@@ -56,7 +56,8 @@ def _from_start(axis: int) -> Elementwise:
             "position_from_start", "x, or x + n where x is negative", _reference(axis),
             lambda s, x, n: s.select(s.compare("lt", x, s.constant(0, x.dtype)), s.add(x, n), x),
             (None, None), only_int64, parameters=(("axis", axis),), guard=guard,
-        notation="{0}",)
+            notation="{0}",
+        )
     )  # fmt: skip
 
 
