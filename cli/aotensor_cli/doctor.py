@@ -178,7 +178,7 @@ def _fast_calls() -> Finding:
         case "off":
             return Finding("fast calls", "ok", f"by ctypes, since {extension.VARIABLE} is set")
         case _:
-            hint = "install the runtime with a C compiler and Python's headers (Debian's gcc and python3-dev)"
+            hint = "reinstall it with a C compiler and Python's headers (Debian: gcc, python3-dev)"
             return Finding("fast calls", "optional", "by ctypes: a call takes 1 us more", hint)
 
 

@@ -52,6 +52,7 @@ def test_how_calls_are_made(call: Call, monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr("aotensor_runtime.extension.state", lambda found=state: found)
         findings = {x["name"]: x for x in json.loads(call("doctor", "--json").out)["findings"]}
         assert text in findings["fast calls"]["detail"] and findings["fast calls"]["verdict"] == verdict
+        assert len(f"hint: fast calls: {findings['fast calls']['hint']}") <= 100
 
 
 def test_pages_are_the_help_texts(monkeypatch: pytest.MonkeyPatch) -> None:
