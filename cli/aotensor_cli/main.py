@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import json
 import os
@@ -104,6 +105,7 @@ def group(context: click.Context) -> None:
 
 def main() -> None:
     """Run the command line on `sys.argv` and end the process with its exit code."""
+    gc.disable()  # until the command is imported, which creates objects that live until the end
     _open_standard_streams()
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `aotensor inspect ... | head` ends quietly

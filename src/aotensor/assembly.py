@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from aotensor import tensor
-from aotensor.api import function
-from aotensor.gradient import sparse_checks, subgraphs
-from aotensor.graph import expansion, operations
-from aotensor.ops import half, index
-from aotensor.ops.complex import counterpart
-from aotensor.ops.numpy_names import elementwise, products, shapes  # noqa: F401  (they register their functions)
-from aotensor.sparse import functions as sparse_functions
+from aotensor.core.garbage import rare_collections
+
+with rare_collections:
+    from aotensor import tensor
+    from aotensor.api import function
+    from aotensor.gradient import sparse_checks, subgraphs
+    from aotensor.graph import expansion, operations
+    from aotensor.ops import half, index
+    from aotensor.ops.complex import counterpart
+    from aotensor.ops.numpy_names import elementwise, products, shapes  # noqa: F401  (they register their functions)
+    from aotensor.sparse import functions as sparse_functions
 
 operations.fill(
     dense=tensor,

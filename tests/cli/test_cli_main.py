@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 import subprocess
@@ -75,6 +76,21 @@ def test_run_accepts_the_parameters_that_are_declared(name: str) -> None:
     others = any(x.kind is Parameter.VAR_KEYWORD for x in accepted.values())
     named = {x.name for x in accepted.values() if x.kind is not Parameter.VAR_KEYWORD}
     assert named <= given if others else named == given
+
+
+def test_the_collector_of_garbage_starts_after_the_command_is_imported(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its modules are frozen then, which live until the end of the process."""
+    frozen = []
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(gc.isenabled()))
+    assert call("cache").code == 0 and frozen == []
+    gc.disable()  # as `main` does
+    try:
+        assert call("cache").code == 0
+        assert frozen == [False] and gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def test_help_is_fast(spawn: Call) -> None:

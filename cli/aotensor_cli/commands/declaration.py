@@ -6,6 +6,7 @@ verify.py            run(subject, samples, ...)  imported for `aotensor verify m
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -20,7 +21,11 @@ class Command(click.Command):
     """A command that calls `run` of the module `aotensor_cli.<name>` with its parameters and returns the exit code."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        return ctx.invoke(import_module(f"aotensor_cli.{self.name}").run, **ctx.params)
+        run = import_module(f"aotensor_cli.{self.name}").run
+        if not gc.isenabled():  # `main` has disabled it: modules live until the end, and are not to be scanned
+            gc.freeze()
+            gc.enable()
+        return ctx.invoke(run, **ctx.params)
 
 
 def declare(name: str) -> Callable[[Callable[[], None]], Command]:

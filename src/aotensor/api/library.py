@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from aotensor.api.function import Function
 from aotensor.api.nlp import NLP
 from aotensor.api.schedule import Schedule, hand_schedule
+from aotensor.core.garbage import rare_collections
 from aotensor.core.types import as_items
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 
 @coerced
+@rare_collections  # imports, too
 def compile(
     functions: Function | NLP | Sequence[Function | NLP],
     path: str | os.PathLike[str],

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
-from functools import wraps
+from contextlib import ContextDecorator
 from threading import Lock
-from typing import Final, ParamSpec, TypeVar
-
-P = ParamSpec("P")
-R = TypeVar("R")
+from typing import Final
 
 _RARE: Final = 100_000, 1_000
 """Number of new objects between two collections of these, and number of those between two of older objects."""
 
 
-class _Running:
-    """State of `rare_collections`: number of running calls in all threads, and the collector's earlier thresholds."""
+class _RareCollections(ContextDecorator):
+    """Number of running blocks and calls in all threads, and the collector's earlier thresholds."""
 
     def __init__(self) -> None:
         self.lock = Lock()
         self.count = 0
         self.thresholds = (0, 0, 0)
 
-    def begin(self) -> None:
+    def __enter__(self) -> None:
         with self.lock:
             if self.count == 0:
                 self.thresholds = gc.get_threshold()
@@ -32,30 +28,17 @@ class _Running:
                     gc.set_threshold(max(young, _RARE[0]), max(old, _RARE[1]), oldest)
             self.count += 1
 
-    def end(self) -> None:
+    def __exit__(self, *error: object) -> None:
         with self.lock:
             self.count -= 1
             if self.count == 0:
                 gc.set_threshold(*self.thresholds)
 
 
-_running: Final = _Running()
+rare_collections: Final = _RareCollections()
+"""Collect garbage less often within a `with` block, or while a decorated function runs.
 
-
-def rare_collections(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorator: collect garbage less often while the function runs.
-
-    IR is full of cycles that live until the end, and the collector would scan them again and again: a seventh of the
-    time to lower a chain of 1000 operations. So new objects are scanned once, and older ones only after a hundred
-    million further ones.
-    """
-
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        _running.begin()
-        try:
-            return function(*args, **kwargs)
-        finally:
-            _running.end()
-
-    return call
+IR and imported modules are full of cycles that live until the end, and the collector would scan them again and again: a
+seventh of the time to lower a chain of 1000 operations, a tenth of the time to import aotensor. So new objects are
+scanned once, and older ones only after a hundred million further ones.
+"""

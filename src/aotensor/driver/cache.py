@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from aotensor.core.garbage import rare_collections
 from aotensor.driver.definition import Definition
 from aotensor.driver.folder import compiler_identity, store
 from aotensor.driver.signature import In
@@ -104,6 +105,7 @@ def _foreign(f: Definition) -> str:
     return stage_text([f], "tensor")
 
 
+@rare_collections  # imports, too
 def _library_bytes(functions: Sequence[Definition], opt_level: int, sections: Mapping[str, bytes]) -> bytes:
     from aotensor.driver.artifact import library_bytes
 
