@@ -253,6 +253,15 @@ def test_decay_in_closed_form(method: str) -> None:
     np.testing.assert_allclose([slope, tangent], (-2 * times * np.exp(-0.7 * times)).sum(), rtol=1e-4)
 
 
+@pytest.mark.shows("tensor/26-solve_ivp-derivatives")
+def test_a_start_at_rest_has_derivatives() -> None:
+    """At y = 0 with a rate of 0, the first step size is a root of 0; uncompiled: y = k·t²/2."""
+    k = at.dscalar("k")
+    y = at.integrate.solve_ivp(lambda t, y: k * t + 0 * y, (0.0, 1.0), [0.0], t_eval=[0.8], rtol=1e-4).y[0, 0]
+    f = aot.function([k], [y, aot.grad(y, k), Rop(y, k, at.constant(1.0))])
+    np.testing.assert_allclose(f.reference(0.7), [0.7 * 0.32, 0.32, 0.32], rtol=1e-8)
+
+
 @pytest.mark.shows("tensor/26-solve_ivp-refused")
 @pytest.mark.parametrize(
     ("options", "error", "message"),

@@ -55,10 +55,14 @@ class Control:
         return self.atol + self.rtol * maximum(abs(y), abs(other))
 
     def opening(self, y0: Variable) -> State:
-        """The state at the start of an integration."""
+        """The state at the start of an integration.
+
+        The size of the first step has no derivative: a size that is the root of 0 has a derivative of inf.
+        """
         carry = self.method.begin(self.start, y0)
         rate = self.method.system.rate(self.start, y0)
         size = self._first_size(y0, rate) if self.first is None else minimum(self.first, abs(self.end - self.start))
+        size = disconnected_grad(size)
         is_good = and_(is_all_finite(y0), is_all_finite(rate))
         status = switch(is_good, ending(Ending.RUNNING), ending(Ending.NOT_FINITE))
         none, zero = constant(np.bool_(False)), constant(0, dtype="int64")
