@@ -62,7 +62,7 @@ class Job:
         self, b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: LapackOp, context: SSAValue, calls: bool
     ) -> None:
         self.b, self.op = b, op
-        self._module, self._context = module, context
+        self.module, self._context = module, context
         first = op.arguments[0].type
         assert isinstance(first, TensorType)
         self.dtype = "float32" if isinstance(first.element_type, Float32Type) else "float64"
@@ -145,10 +145,10 @@ class Job:
         return [self.b.index(argument).ssa]
 
     def _declare(self, symbol: str, arguments: Sequence[Attribute]) -> None:
-        for op in self._module.body.block.ops:
+        for op in self.module.body.block.ops:
             if isinstance(op, func.FuncOp) and op.sym_name.data == symbol:
                 return
-        self._module.body.block.add_op(func.FuncOp.external(symbol, list(arguments), [i32]))
+        self.module.body.block.add_op(func.FuncOp.external(symbol, list(arguments), [i32]))
 
     # --- elements ------------------------------------------------------------------------------------------------
 

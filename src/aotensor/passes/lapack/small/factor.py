@@ -158,17 +158,22 @@ def _permute(v: Numbers, lines: Sequence[Line], pivots: Cells, is_forward: bool)
     v.each_outer(*(0, n) if is_forward else (n, 0), exchange)
 
 
-def lu_solve(v: Numbers, factors: Cells, pivots: Cells, x: Cells, is_transposed: bool) -> Scalar:
-    """Emit the solution X of op(A)·X = B in place of B, from the LU factors of A."""
-    inverses = Inverses(v, factors)
+def lu_solve(
+    v: Numbers, factors: Cells, pivots: Cells, x: Cells, inverses: Cells | None = None, *, is_transposed: bool
+) -> Scalar:
+    """Emit the solution X of op(A)·X = B in place of B, from the LU factors of A.
+
+    inverses: the reciprocals of their diagonal, a column; computed if None.
+    """
+    held = Inverses.computed(v, factors) if inverses is None else Inverses(inverses)
 
     def solve(lines: list[Line]) -> None:
         if is_transposed:
             _permute(v, lines, pivots, is_forward=True)
             solve_lines(v, factors, lines, None, is_lower=False, is_transposed=True)
-            solve_lines(v, factors, lines, inverses, is_lower=True, is_transposed=True)
+            solve_lines(v, factors, lines, held, is_lower=True, is_transposed=True)
         else:
-            solve_lines(v, factors, lines, inverses, is_lower=True, is_transposed=False)
+            solve_lines(v, factors, lines, held, is_lower=True, is_transposed=False)
             solve_lines(v, factors, lines, None, is_lower=False, is_transposed=False)
             _permute(v, lines, pivots, is_forward=False)
 

@@ -35,6 +35,7 @@ from aotensor.passes.lapack.small.cells import (
     RegisterCells,
     copy,
 )
+from aotensor.passes.lapack.small.functions import call_for_matrix
 from aotensor.passes.target import Target
 
 Rule: TypeAlias = Callable[..., Scalar]
@@ -95,9 +96,15 @@ def is_unrolled(op: LapackOp) -> bool:
 
 
 def small_matrix(job: Job) -> Scalar:
-    """Emit the work for one matrix; return its failure (int64)."""
+    """Emit the work for one matrix, or a call of the function for it; return its failure (int64)."""
     plan, v = _Plan.from_job(job), Numbers(job.b, job.dtype, 1, is_unrolled(job.op))
     results = [job.result(k) for k in range(len(job.op.tensors))]
+    if plan.begins is not None and not v.is_unrolled:
+        job.copy(job.operand(plan.begins), results[0])
+        matrices = [*(job.operand(k) for k in plan.inputs), *results]
+        if plan.rule is factor.lu_solve:
+            matrices.append(_reciprocals(job, v))
+        return job.b.cast(call_for_matrix(job, matrices, partial(plan.rule, **plan.options)), "int64")
     cells: list[Cells] = []
     for k in plan.inputs:
         given = job.operand(k)
@@ -111,6 +118,14 @@ def small_matrix(job: Job) -> Scalar:
     failure = plan.rule(v, *cells, *held, **plan.options)
     _give_back(v, held, homes)
     return job.b.cast(failure, "int64")
+
+
+def _reciprocals(job: Job, v: Numbers) -> Matrix:
+    """Emit the reciprocals of the diagonal of the first operand: LLVM computes them once for several solves."""
+    factors, one = job.operand(0), v.constant(1.0)
+    found = job.work(factors.rows)
+    v.emit_loop(0, factors.rows, lambda i: job.store(job.b.div(one, job.load(factors, i, i)), found, i))
+    return found
 
 
 def _loaded_matrix(v: Numbers, cells: Cells, is_filled: bool = True, is_copied: bool = False) -> Cells:

@@ -10,12 +10,20 @@ from aotensor.passes.lapack.small.cells import Cells, Line, Numbers, each_line
 
 
 class Inverses:
-    """Reciprocals of a diagonal, computed once: divisions have a long latency, and these are independent."""
+    """Reciprocals of a diagonal, computed once: divisions have a long latency, and these are independent.
 
-    def __init__(self, v: Numbers, a: Cells) -> None:
-        one = v.constant(1.0)
-        self._cells = v.temporary(a.rows)
-        v.emit_loop(0, a.rows, lambda i: self._cells.store(v.b.div(one, a.load(i, i)), i, 0))
+    cells: a column of them.
+    """
+
+    def __init__(self, cells: Cells) -> None:
+        self._cells = cells
+
+    @staticmethod
+    def computed(v: Numbers, a: Cells) -> Inverses:
+        """Emit the reciprocals of the diagonal of a."""
+        one, cells = v.constant(1.0), v.temporary(a.rows)
+        v.emit_loop(0, a.rows, lambda i: cells.store(v.b.div(one, a.load(i, i)), i, 0))
+        return Inverses(cells)
 
     def load(self, i: Extent) -> Scalar:
         return self._cells.load(i, 0)
@@ -55,7 +63,7 @@ def solve_triangular(
 
     Fails at the first zero of the diagonal, unless `is_unit`.
     """
-    inverses = None if is_unit else Inverses(v, a)
+    inverses = None if is_unit else Inverses.computed(v, a)
     transposed = is_transposed == is_left  # a row of X·op(A) is op(A)ᵀ times a column
 
     def solve(lines: list[Line]) -> None:
