@@ -179,3 +179,61 @@ func.func @scaled_twice(%x: tensor<?x?xf64>, %n: index, %p: index) -> tensor<?x?
   }
   func.return %r : tensor<?x?xf64>
 }
+
+// A statement that reads other columns of the same row, at a computed index, joins the loop over the rows.
+// CHECK-LABEL: func.func @next_column(
+// CHECK: nest.for %[[I:[a-z0-9_]+]] in %m {
+// CHECK-NEXT: nest.for %[[K:[a-z0-9_]+]] in %n {
+// CHECK: nest.for %[[L:[a-z0-9_]+]] in %n {
+// CHECK: tensor.extract %a[%[[I]], %{{[a-z0-9_]+}}]
+// CHECK-NOT: nest.for
+// CHECK: func.return %b
+func.func @next_column(%x: tensor<?x?xf64>, %m: index, %n: index, %shift: index) -> tensor<?x?xf64> attributes {dims = [["m", "n"], [], [], []]} {
+  %a = nest.value[%m, %n] : tensor<?x?xf64>
+  nest.for %i in %m {
+    nest.for %k in %n {
+      nest.do(%v = %x[%i, %k] : tensor<?x?xf64>) -> (%o = %a[%i, %k] : tensor<?x?xf64>) {
+        %e = math.exp %v fastmath<contract> : f64
+        nest.yield %e : f64
+      }
+    }
+  }
+  %b = nest.value[%m, %n] : tensor<?x?xf64>
+  nest.for %i in %m {
+    nest.for %k in %n {
+      nest.do() -> (%o = %b[%i, %k] : tensor<?x?xf64>) {
+        %at = arith.xori %k, %shift : index
+        %e = tensor.extract %a[%i, %at] : tensor<?x?xf64>
+        nest.yield %e : f64
+      }
+    }
+  }
+  func.return %b : tensor<?x?xf64>
+}
+
+// A statement that reads another row does not.
+// CHECK-LABEL: func.func @next_row(
+// CHECK-COUNT-2: nest.for %{{[a-z0-9_]+}} in %m {
+// CHECK: func.return %b
+func.func @next_row(%x: tensor<?x?xf64>, %m: index, %n: index, %shift: index) -> tensor<?x?xf64> attributes {dims = [["m", "n"], [], [], []]} {
+  %a = nest.value[%m, %n] : tensor<?x?xf64>
+  nest.for %i in %m {
+    nest.for %k in %n {
+      nest.do(%v = %x[%i, %k] : tensor<?x?xf64>) -> (%o = %a[%i, %k] : tensor<?x?xf64>) {
+        %e = math.exp %v fastmath<contract> : f64
+        nest.yield %e : f64
+      }
+    }
+  }
+  %b = nest.value[%m, %n] : tensor<?x?xf64>
+  nest.for %i in %m {
+    nest.for %k in %n {
+      nest.do() -> (%o = %b[%i, %k] : tensor<?x?xf64>) {
+        %at = arith.xori %i, %shift : index
+        %e = tensor.extract %a[%at, %k] : tensor<?x?xf64>
+        nest.yield %e : f64
+      }
+    }
+  }
+  func.return %b : tensor<?x?xf64>
+}

@@ -47,3 +47,34 @@ func.func @centred(%x: tensor<?x?xf64>) -> tensor<?x?xf64> attributes {dims = [[
   }
   func.return %10 : tensor<?x?xf64>
 }
+
+// A row that only its own iteration reads, at computed columns, has memory for one row.
+// CHECK-LABEL: func.func @next_column(
+// CHECK: nest.for %{{[a-z0-9_]+}} in %m {
+// CHECK-NEXT: %[[A:[a-z0-9_]+]] = nest.value[%n] : tensor<?xf64>
+// CHECK: aot.extract_if %{{[a-z0-9_]+}}, %[[A]][%{{[a-z0-9_]+}}], %zero : tensor<?xf64>
+// CHECK: tensor.extract %[[A]][%{{[a-z0-9_]+}}] : tensor<?xf64>
+func.func @next_column(%x: tensor<?x?xf64>, %m: index, %n: index, %shift: index) -> tensor<?x?xf64> attributes {dims = [["m", "n"], [], [], []]} {
+  %zero = arith.constant 0.0 : f64
+  %a = nest.value[%m, %n] : tensor<?x?xf64>
+  %b = nest.value[%m, %n] : tensor<?x?xf64>
+  nest.for %i in %m {
+    nest.for %k in %n {
+      nest.do(%v = %x[%i, %k] : tensor<?x?xf64>) -> (%o = %a[%i, %k] : tensor<?x?xf64>) {
+        %e = math.exp %v fastmath<contract> : f64
+        nest.yield %e : f64
+      }
+    }
+    nest.for %k in %n {
+      nest.do() -> (%o = %b[%i, %k] : tensor<?x?xf64>) {
+        %at = arith.xori %k, %shift : index
+        %c = arith.cmpi ult, %at, %n : index
+        %d = "aot.extract_if"(%c, %a, %i, %at, %zero) : (i1, tensor<?x?xf64>, index, index, f64) -> f64
+        %e = tensor.extract %a[%i, %k] : tensor<?x?xf64>
+        %s = arith.addf %d, %e fastmath<contract> : f64
+        nest.yield %s : f64
+      }
+    }
+  }
+  func.return %b : tensor<?x?xf64>
+}

@@ -85,6 +85,13 @@ NEST_ROWS: Final[Sequence[Row]] = (
         has(r"nest\.for \S+ in %m ", 3),
     ),
     Row(
+        "slices of a row are read in the loop over the rows that computes it",
+        not_for(of_matrix(lambda x: aot.grad(at.sin(x[1:] * x[:-1]).sum(), x))),
+        of_matrix(lambda x: aot.grad(at.sin(x[:, 1:] * x[:, :-1]).sum(), x)),
+        "nest",
+        lacks(r"%\d+ = nest\.value\[.*tensor<\?x\?xf64>"),
+    ),
+    Row(
         "loops of unknown extent stand outside",
         not_for(lambda: mixture("p", "k")),
         mixture,

@@ -30,7 +30,6 @@ from aotensor.graph.vectorize import batch
 from aotensor.graph.walk import evaluate_all, replace, toposort
 from aotensor.ops.batching import repeated
 from aotensor.ops.shape.reshape import reshape
-from aotensor.sparse.compressed_axes import TakeAt
 from aotensor.sparse.construct.create import csm_data
 from aotensor.sparse.csm import CSM
 
@@ -58,7 +57,7 @@ def sparse_jacobian(expression: Variable, x: Variable, stop: Sequence[Variable],
         swept = _compressed_columns(expression, x, by_column)
         if swept is not None:
             rows, columns = _coordinates(found)
-            return _matrix(swept, by_column[columns] * found.shape[0] + rows, found)
+            return _matrix(swept, (by_column[columns], rows), found)
     if is_widened and (stop or not is_dual([expression], [x])):
         lines, hint = [expression.describe(), x.describe()], "take those of its real and imaginary part"
         raise UnsupportedError(
@@ -66,7 +65,7 @@ def sparse_jacobian(expression: Variable, x: Variable, stop: Sequence[Variable],
         )
     rows, columns = _coordinates(found)
     pulled = _compressed_rows(expression, x, by_row, stop, policy)
-    return _matrix(pulled, by_row[rows] * found.shape[1] + columns, found)
+    return _matrix(pulled, (by_row[rows], columns), found)
 
 
 def sparse_hessian(derivative: Variable, x: Variable, pattern: Any, is_lower: bool = False) -> Variable:
@@ -83,9 +82,9 @@ def sparse_hessian(derivative: Variable, x: Variable, pattern: Any, is_lower: bo
     swept = _compressed_columns(derivative, x, colors)
     if swept is None:
         whole = sparse_jacobian(derivative, x, (), "ignore", found)
-        return _matrix(csm_data(whole), np.arange(found.nnz)[kept], lower) if is_lower else whole
+        return _matrix(csm_data(whole), (np.arange(found.nnz)[kept],), lower) if is_lower else whole
     rows, shown = readable_entries(found, colors)
-    return _matrix(swept, (shown * found.shape[0] + rows)[kept], lower)
+    return _matrix(swept, (shown[kept], rows[kept]), lower)
 
 
 def _pattern(expression: Variable, x: Variable, pattern: Any) -> Any:
@@ -111,7 +110,7 @@ def _seeds(colors: Array, like: Variable, dtype: str) -> Variable:
 
 
 def _compressed_columns(expression: Variable, x: Variable, colors: Array) -> Variable | None:
-    """The vector of the elements of J·S, colour by colour, by a forward sweep; None if x has no effect."""
+    """J·S with a row for each colour, by a forward sweep; None if x has no effect."""
     dtype = float_of(x)
     slot = Variable(TensorType(dtype, x.tensor_type.shape))
     (tangent,) = push([expression], [x], [slot])
@@ -121,7 +120,7 @@ def _compressed_columns(expression: Variable, x: Variable, colors: Array) -> Var
 def _compressed_rows(
     expression: Variable, x: Variable, colors: Array, stop: Sequence[Variable], policy: str
 ) -> Variable:
-    """The vector of the elements of Sᵀ·J, colour by colour, by a backward sweep."""
+    """Sᵀ·J, a row for each colour, by a backward sweep."""
     dtype = float_of(expression)
     if None in expression.static_shape:
         hint = "give the inputs shape=(numbers)"
@@ -136,7 +135,8 @@ def _compressed_rows(
 def _sweep_slot(term: Variable, slot: Variable, seeds: Variable) -> Variable:
     (found,) = batch([term], {slot: seeds})
     whole = _fold_constants(found if found.ndim > term.ndim else repeated(found, seeds), seeds)
-    return Constant(whole.data.reshape(-1)) if isinstance(whole, Constant) else reshape(whole, (-1,))
+    shape = (seeds.static_shape[0], -1)
+    return Constant(whole.data.reshape(shape)) if isinstance(whole, Constant) else reshape(whole, shape)
 
 
 def _fold_constants(x: Variable, seeds: Variable) -> Variable:
@@ -157,11 +157,14 @@ def _fold_constants(x: Variable, seeds: Variable) -> Variable:
     return replace([x], known)[0]
 
 
-def _matrix(swept: Variable, positions: Array, pattern: Any) -> SparseVariable:
-    """The CSR matrix of a pattern whose entries are gathered from the sweep's vector at `positions`."""
+def _matrix(swept: Variable, positions: tuple[Array, ...], pattern: Any) -> SparseVariable:
+    """The CSR matrix of a pattern whose entries are gathered from the sweep's array.
+
+    positions: along each axis. The array keeps its axes, so that in a batch each sample gathers from its own part.
+    """
     if isinstance(swept, Constant):
         return matrix_of(Constant(swept.data[positions]), pattern)
-    return matrix_of(TakeAt()(swept, constant(positions.astype(np.int64))), pattern)
+    return matrix_of(swept[tuple(constant(at.astype(np.uint32)) for at in positions)], pattern)
 
 
 def matrix_of(data: Variable, pattern: Any) -> SparseVariable:

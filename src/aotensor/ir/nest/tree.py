@@ -107,6 +107,13 @@ def gathers(statement: DoOp) -> set[SSAValue]:
     return {x.tensor for x in statement.body.block.ops if isinstance(x, tensor.ExtractOp | ExtractIfOp)}
 
 
+def gather_accesses(statement: DoOp) -> Iterator[tuple[SSAValue, list[SSAValue]]]:
+    """The reads of a statement at computed indices: each tensor with the index of each axis."""
+    for op in statement.body.block.ops:
+        if isinstance(op, tensor.ExtractOp | ExtractIfOp):
+            yield op.tensor, list(op.indices)
+
+
 def streams(loop: EntriesOp) -> list[SSAValue]:
     """The vectors that the statements of a loop read along the loop's entries."""
     reads = (read for op in loop.body.block.ops if isinstance(op, DoOp) for read in op.reads)

@@ -2,8 +2,9 @@
 
 A value may be read, or updated, only when the accessed element is complete. So its writers precede its readers; and if
 both are in a loop that does not contain the value's declaration, each iteration must read only elements that the same
-iteration has written: both accesses use the loop's counter along the same axis. A value read at computed indices must
-be complete before the loop begins. If rows are written one by one, as in a stack, all must be written.
+iteration has written: both accesses use the loop's counter along the same axis. That holds for reads at computed
+indices, too: if no index is the counter, the value must be complete before the loop begins. If rows are written one by
+one, as in a stack, all must be written.
 
     nest.for %i in %n {                                 %z = nest.value[%n]
       nest.do … -> (%s = %z[%i])                        nest.for %i in %n {
@@ -31,7 +32,7 @@ from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import (
     Derivation,
     axis_of,
-    gathers,
+    gather_accesses,
     is_register,
     is_tensor,
     known_extent,
@@ -205,8 +206,8 @@ def accesses_of(op: Operation) -> Iterator[Access]:
         for argument, (x, subscripts) in zip(arguments, op.writes, strict=True):
             known = None if op.scatter is not None else subscripts
             yield Access(op, x, known, is_write=True, is_read=bool(argument.uses))
-        for x in gathers(op):
-            yield Access(op, x, None, is_write=False, is_read=True)
+        for x, indices in gather_accesses(op):
+            yield Access(op, x, indices, is_write=False, is_read=True)
     elif not isinstance(op, LoopOp | PrefetchOp | ReshapeOp) and not isinstance(op.parent_op(), DoOp):
         for x in op.operands:
             if is_tensor(x):

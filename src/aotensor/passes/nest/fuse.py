@@ -8,7 +8,8 @@
 
 Two statements may share a loop of equal extent if every value that flows between them is complete, for one iteration of
 that loop, before it is read. Statements are visited in program order, and each joins the last loop that it may join
-with profit: it reads a result of the loop, or an operand that the loop reads along the same axis. Greedy typed fusion
+with profit: it reads a result of the loop, or an operand that the loop reads along the same axis. A result may be read
+at computed indices, if the index along the axis of the loop is the loop's counter, as in y[i, k-1]. Greedy typed fusion
 as in Kennedy & McKinley (1993), with reuse of operands as the profit. A loop that adds at positions which it reads, as
 in g[p[i]] += …, is not vectorized: statements join it only if they compute less than the shared loop saves.
 """
@@ -32,6 +33,7 @@ from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import (
     Derivation,
     axis_of,
+    gather_accesses,
     gathers,
     gives_positions,
     merged_loops,
@@ -58,7 +60,7 @@ Axis: TypeAlias = "tuple[int, Derivation]"
 _ALLOWS: Final = {
     "that loop has the largest number of statements": "raise it: --passes ...,fuse{max-statements=64},...",
     "their loops have no common outer extent": "give both an outer axis under one named dim",
-    "it gathers from that loop's results": "use slices instead of index arrays",
+    "it gathers from that loop's results": "use slices, or index arrays along other axes than that of the loop",
 }
 """Reason why a statement is not fused → hint how to change that; statements that need a complete value have no hint."""
 
@@ -191,7 +193,8 @@ class _Arrangement:
     def _join(self, item: Item, earliest: int) -> int:
         """Return the slot of a nest: the last one that it may join with profit, or a new one."""
         assert item.statement is not None
-        candidates = {self.slot_of[x] for x in item.statement.inputs if x in self.inside}
+        read = [*item.statement.inputs, *gathers(item.statement)]
+        candidates = {self.slot_of[x] for x in read if x in self.inside}
         candidates.update(slot for x in item.statement.inputs for slot in self.readers[x])
         if item.is_part:
             candidates.update(self.slot_of[x] for x in item.makes if x in self.inside)
@@ -253,14 +256,15 @@ class _Arrangement:
 
     def _common_loop(self, item: Item, statement: DoOp, slot: _Slot) -> LoopOp | None:
         """The loop of a nest that may become the shared loop of a slot; None if there is none."""
-        if not slot.shared or not slot.made.keys().isdisjoint(gathers(statement)):
+        if not slot.shared:
             return None
-        flows = [x for x in dict.fromkeys(statement.inputs) if x in slot.made]
+        reads: list[tuple[SSAValue, Sequence[Subscript]]] = [*statement.reads, *gather_accesses(statement)]
+        flows = [x for x in dict.fromkeys(x for x, _ in reads) if x in slot.made]
         for loop in _candidates(item.loops, slot.shared[0]):
             if _needs_vectors(statement, loop, slot):
                 continue
             if flows:
-                if all(_access_same_elements(x, slot, statement.reads, loop) for x in flows):
+                if all(_access_same_elements(x, slot, reads, loop) for x in flows):
                     return loop
             elif (
                 (item.is_deferred and slot.streams < _MOST_STREAMS)

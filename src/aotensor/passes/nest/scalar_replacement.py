@@ -21,11 +21,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, ModuleO
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from aotensor.ir.context import functions_of
+from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.ir.nest.tree import axis_of, gathers, loops_around, sole_writer, statements, writers
+from aotensor.ir.nest.tree import axis_of, gather_accesses, gathers, loops_around, sole_writer, statements, writers
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 
@@ -129,7 +130,7 @@ class _Placement:
             is_access = isinstance(op, tensor.ExtractOp) and not op.indices
             if isinstance(op, DoOp):
                 is_access = self.value.result not in gathers(op)
-            common = self._common_loops(op) if isinstance(op, DoOp) and is_access else 0
+            common = self._common_loops(op) if isinstance(op, DoOp) else 0
             if is_access and self.is_register and common >= self.complete:
                 near += [op] if isinstance(op, DoOp) else []
             else:
@@ -138,10 +139,12 @@ class _Placement:
         return near, others, min(shared, self.complete)
 
     def _common_loops(self, other: DoOp) -> int:
-        """The number of loops that enclose both the writer and another statement."""
+        """The number of loops that enclose both the writer and a reader that uses their counters where it gathers."""
         count = 0
+        gathered = [indices for x, indices in gather_accesses(other) if x is self.value.result]
         for a, b in zip(self.path, loops_around(other), strict=False):
-            if a is not b:
+            axes = [axis for axis, number in enumerate(self.bound) if number == count]
+            if a is not b or any(indices[axis] is not a.counter for indices in gathered for axis in axes):
                 break
             count += 1
         return count
@@ -191,6 +194,11 @@ class _Placement:
 
         for op in statements:
             op.set_accesses([changed(*read) for read in op.reads], [changed(*write) for write in op.writes])
+            for gather in list(op.body.block.ops):
+                if isinstance(gather, tensor.ExtractOp | ExtractIfOp) and gather.tensor is self.value.result:
+                    indices, first = list(gather.indices), int(isinstance(gather, ExtractIfOp))
+                    before, behind = gather.operands[:first], gather.operands[first + 1 + len(indices) :]
+                    gather.operands = [*before, target, *(indices[axis] for axis in kept), *behind]
 
     def _store(self, register: SSAValue, memory: SSAValue, kept: Sequence[int]) -> None:
         """Insert a copy of the complete number from the register to memory."""

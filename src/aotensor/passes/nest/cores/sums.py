@@ -17,7 +17,7 @@ from aotensor.ir.nest.loops import ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.ir.nest.tree import axis_of, gathers, is_register, loops_around, statements
+from aotensor.ir.nest.tree import axis_of, gather_accesses, is_register, loops_around, statements
 from aotensor.ir.upstream import walk
 from aotensor.passes.nest.unroll_and_jam import is_reassociable
 
@@ -76,16 +76,14 @@ def sums_of(loop: ForOp) -> list[Sum] | str:
     for statement in statements(loop):
         for x, read in _reads(statement):
             root = _memory(x)
-            if root in owned and (
-                read is None or any(not _coincide_per_iteration(read, one, loop) for one in owned[root])
-            ):
+            if root in owned and any(not _coincide_per_iteration(read, one, loop) for one in owned[root]):
                 return "an iteration reads what another iteration writes"
     return list(found.values())
 
 
-def _reads(statement: DoOp) -> Iterator[tuple[SSAValue, Sequence[Subscript] | None]]:
+def _reads(statement: DoOp) -> Iterator[tuple[SSAValue, Sequence[Subscript]]]:
     yield from statement.reads
-    yield from ((x, None) for x in gathers(statement))
+    yield from gather_accesses(statement)
 
 
 def _coincide_per_iteration(read: Sequence[Subscript], written: Sequence[Subscript], loop: LoopOp) -> bool:
