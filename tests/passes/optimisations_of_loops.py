@@ -63,6 +63,13 @@ LOOP_ROWS: Final[Sequence[Row]] = (
         has(r'aot\.sin\.f64\.outlined"\(double .*_ZGV_LLVM_N8v_aot\.sin\.f64\.outlined\(aot\.sin\.f64\.x8\)'),
     ),
     Row(
+        "functions with parameters on vectors",
+        without_pass("vectorize-functions"),
+        of_vector(lambda x: at.gammainc(x, 2.0)),
+        "llvm",
+        has(r"aot\.gammainc\.f64\.block"),
+    ),
+    Row(
         "the rest of a narrow loop under a mask",
         not_for(of_vector(lambda x: at.exp(x * x + 1).sum())),
         narrow_sum,

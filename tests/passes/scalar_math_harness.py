@@ -17,6 +17,7 @@ from aotensor.codegen.emit import emit_module
 from aotensor.codegen.machine import Machine
 from aotensor.ir.context import parse_module
 from aotensor.passes.expand_math import expand_math
+from aotensor.passes.functions.vectorize_functions import vectorize_functions
 from aotensor.passes.scalar_math.table import FUNCTIONS, function_named
 
 Array = NDArray[Any]
@@ -49,13 +50,19 @@ func.func private @aot.{name}.{kind}({kinds}) -> {kind}
 
 
 class Library:
-    """Compiled loops over scalar functions, for this machine or, with cpu="generic", for the least of its family."""
+    """Compiled loops over scalar functions, for this machine or, with cpu="generic", for the least of its family.
 
-    def __init__(self, names: Sequence[str], cpu: str = "host") -> None:
+    has_blocks: compute functions with parameters for blocks of elements, on vectors.
+    """
+
+    def __init__(self, names: Sequence[str], cpu: str = "host", has_blocks: bool = False) -> None:
         module = parse_module("".join(loop(name, dtype) for name in names for dtype in DTYPES), "scalar_math")
         machine = Machine.parse(cpu=cpu)
+        if has_blocks:
+            vectorize_functions(module, machine.facts)
         expand_math(module, machine.facts)
-        module.verify()
+        if not has_blocks:  # xDSL takes comparisons of vectors for those of numbers
+            module.verify()
         self.text = str(module)
         symbols = {f"{name}_{dtype}" for name in names for dtype in DTYPES}
         self._machine, self._optimised = machine, machine.optimise(emit_module(module, machine, exported=symbols))

@@ -75,7 +75,7 @@ def test_options_override_the_facts_that_they_name(step: Step) -> None:
 
 def test_only_passes_are_left_out() -> None:
     names = passes_left_out(Machine.parse(), checks=True, allocates=False, scalar=True)
-    vectors = {"tile-columns", "vectorize-rows", "vectorize-known-trip-count", "vectorize"}
+    vectors = {"tile-columns", "vectorize-rows", "vectorize-known-trip-count", "vectorize", "vectorize-functions"}
     cores = {"tile-scan-batch", "parallelize"}
     assert names == {*vectors, *cores, "small-matrices", "unroll-and-jam", "prefetch", "outline-math"}
     host, small = Machine.parse(), Machine.parse("thumbv7em-none-eabihf")

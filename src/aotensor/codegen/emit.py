@@ -115,9 +115,9 @@ def _declare(module: Module, op: func.FuncOp, exported: Container[str]) -> Funct
         function.linkage = "hidden"  # a visibility, in the place of the linkage in LLVM's syntax
     if symbol in RARE_FUNCTIONS:
         mark_rare(function)
-    elif is_vector_symbol(symbol) or (scalar and LONG in op.attributes):
+    elif is_vector_symbol(symbol) or (scalar and results and LONG in op.attributes):
         llvm.mark_function(function, "noinline", "memory(none)", "willreturn")  # for bodies that are long as they are
-    elif scalar:
+    elif scalar and results:
         llvm.mark_function(function, "alwaysinline")
     else:  # large, with much work per call; inlined into its only caller, LLVM would simplify it again
         llvm.mark_function(function, "noinline")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, Final
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf, vector
@@ -28,6 +29,9 @@ from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.location import LocatedBuilder
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.upstream import GatherOp, ParallelOp, PrefetchOp, ReduceOp
+
+STACK_ALIGNMENT: Final = 64
+"""Bytes: those of a cache line, and of the longest vector."""
 
 
 class LoopBuilder(IndexBuilder):
@@ -181,6 +185,12 @@ class LoopBuilder(IndexBuilder):
         dynamic = [n.ssa for n in extents if isinstance(n, Scalar)]
         shape = [n if isinstance(n, int) else DYNAMIC_INDEX for n in extents]
         op = memref.AllocOp(dynamic, [], MemRefType(element, shape))
+        self.builder.insert(op)
+        return op.memref
+
+    def on_stack(self, kind: MemRefType[Any]) -> SSAValue:
+        """Allocate a buffer of a static type on the stack, for the time of the function or of the chunk of a loop."""
+        op = memref.AllocaOp.get(kind.element_type, STACK_ALIGNMENT, kind.get_shape())
         self.builder.insert(op)
         return op.memref
 

@@ -21,7 +21,7 @@ from aotensor.ir.upstream import walk
 from aotensor.passes.exponentials import EXPANDED, PREFIX, Family, family_of, function_of
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
-from aotensor.passes.scalar_math.table import define
+from aotensor.passes.scalar_math.table import RARE_FUNCTIONS, define, split_symbol
 from aotensor.passes.target import Target
 
 _PLAIN: Final = Target()
@@ -64,7 +64,9 @@ def add_definitions(module: ModuleOp, symbols: Sequence[str], target: Target) ->
                 Rewriter.erase_op(present[symbol])
             present[symbol] = define(symbol, target.has_tables)
             module.body.block.add_op(present[symbol])
-            wanted += [callee for callee in _called_functions(present[symbol]) if callee not in wanted]
+            scalar = split_symbol(symbol)[0]
+            called = [*([scalar] if scalar in RARE_FUNCTIONS else []), *_called_functions(present[symbol])]
+            wanted += [callee for callee in called if callee not in wanted]
     return wanted
 
 

@@ -24,6 +24,7 @@ from aotensor.ir.upstream import first_operations, walk
 from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.emit.emit_loops import emit_loops
 from aotensor.passes.expand_math import expand_math
+from aotensor.passes.functions.vectorize_functions import vectorize_functions
 from aotensor.passes.gemm.dispatch import add_gemm_kernels
 from aotensor.passes.lapack.small_matrices import small_matrices
 from aotensor.passes.nest.assign_memory import assign_memory
@@ -78,7 +79,7 @@ NEST: Final = (
 LOOPS: Final = (
     reuse_shape_results, emit_loops, plan_memory, vectorizer_hints, outline_chunks, outline, merge_functions,
 )  # fmt: skip
-MATH: Final = (expand_math, outline_math)
+MATH: Final = (vectorize_functions, expand_math, outline_math)
 """The passes of each level in order. Those of `MATH` define elementary functions, after all others."""
 
 

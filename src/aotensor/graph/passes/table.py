@@ -65,6 +65,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ("outline-chunks", "loops", "code", "", "", False, {}),
     ("outline", "loops", "code", "", "", False, {"loops-together": (0, 1048576, False)}),
     ("merge-functions", "loops", "code", "", "", False, {}),
+    ("vectorize-functions", "loops", "vectors", "", "", False, {}),
     ("expand-math", "loops", "arithmetic", "it gives elementary functions their bodies", "", False, {}),
     ("outline-math", "loops", "code", "", "", False, {"operations": (0, 1073741824, False)}),
 )
@@ -78,5 +79,5 @@ ORDER: Final = (
      "vectorize-rows", "unroll-and-jam", "mark-independent", "small-matrices", "vectorize-known-trip-count",
      "vectorize", "overlapped-tiling", "parallelize", "index-set-splitting", "prefetch",
     "reuse-shape-results", "emit-loops", "plan-memory", "vectorizer-hints", "outline-chunks", "outline",
-     "merge-functions", "expand-math", "outline-math",
+     "merge-functions", "vectorize-functions", "expand-math", "outline-math",
 )

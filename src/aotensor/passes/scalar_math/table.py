@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
-    FloatAttr,
-    IntegerAttr,
-    UnitAttr,
-    VectorType,
-)
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import UnitAttr, VectorType
+from xdsl.ir import Attribute
 from xdsl.rewriter import InsertPoint
 
 from aotensor.core import dtypes
@@ -24,6 +18,7 @@ from aotensor.core.dtypes import DTYPES
 from aotensor.errors import InternalError
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, f64, i1, i64
+from aotensor.ir.upstream import walk
 from aotensor.passes.scalar_math import (
     bessel,
     beta,
@@ -39,6 +34,7 @@ from aotensor.passes.scalar_math import (
 )
 from aotensor.passes.scalar_math.parametric import families
 from aotensor.passes.scalar_math.value import FormulaBuilder, Value
+from aotensor.passes.scalar_math.widening import Callees, widen
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +110,7 @@ def define(symbol: str, has_tables: bool = False) -> func.FuncOp:
         wide = VectorType(f64, [lanes])
         return func.FuncOp.external(symbol, [wide, VectorType(i1, [lanes])], [wide])
     if lanes is not None:
-        return _widened(define(scalar, has_tables), symbol, lanes)
+        return widen(define(scalar, has_tables), symbol, lanes, CALLEES)
     if has_tables and scalar in LANE_FUNCTIONS:
         return func.FuncOp.external(symbol, LANE_FUNCTIONS[scalar], [f64])
     prefix, _, rest = symbol.partition(".")
@@ -153,6 +149,16 @@ def is_called(symbol: str) -> bool:
 
 
 @cache
+def has_loops(symbol: str) -> bool:
+    """Has a function loops, its own or of functions that it calls? Then its vector form has a mask as last operand."""
+    if symbol in RARE_FUNCTIONS or symbol in LANE_FUNCTIONS:
+        return False
+    ops = list(walk(define(symbol)))
+    called = {op.callee.root_reference.data for op in ops if isinstance(op, func.CallOp)}
+    return any(isinstance(op, scf.WhileOp) for op in ops) or any(map(has_loops, called))
+
+
+@cache
 def is_straight(symbol: str) -> bool:
     """Is a function straight-line arithmetic, so that it also has a vector form?"""
     if is_called(symbol):
@@ -184,54 +190,7 @@ def split_symbol(symbol: str) -> tuple[str, int | None]:
     return (scalar, int(count)) if scalar and count.isdigit() else (symbol, None)
 
 
-def _widened(function: func.FuncOp, symbol: str, lanes: int) -> func.FuncOp:
-    """The vector form of a straight-line function: the same operations on wider types."""
-
-    def wide(kind: Attribute) -> VectorType[Attribute]:
-        return VectorType(kind, [lanes])
-
-    signature = function.function_type
-    if not function.body.blocks:
-        return func.FuncOp.external(symbol, [wide(x) for x in signature.inputs], [wide(x) for x in signature.outputs])
-    made = func.FuncOp(
-        symbol, ([wide(x) for x in signature.inputs], [wide(x) for x in signature.outputs]), visibility="private"
-    )
-    values: dict[SSAValue, SSAValue] = dict(zip(function.body.block.args, made.body.block.args, strict=True))
-    *ops, end = function.body.block.ops
-    _widen(ops, made.body.block, values, lanes)
-    made.body.block.add_op(end.clone(values))
-    return made
-
-
-def _widen(
-    ops: Iterable[Operation], made: Block, values: dict[SSAValue, SSAValue], lanes: int, mask: Sequence[SSAValue] = ()
-) -> None:
-    """Append the vector forms of operations to a block.
-
-    values: operand → its vector. mask: the mask of active lanes, an argument of called functions.
-    """
-    for op in ops:
-        if isinstance(op, scf.IfOp):  # rarely executed (`value.rarely`): both sides, selected lane by lane
-            condition = values[op.cond]
-            sides = []
-            for region in op.regions:
-                *inner, end = region.block.ops
-                _widen(inner, made, values, lanes, [condition])
-                sides.append([values[x] for x in end.operands])
-            for result, then, otherwise in zip(op.results, *sides, strict=True):
-                chosen = arith.SelectOp(condition, then, otherwise)
-                made.add_op(chosen)
-                values[result] = chosen.result
-            continue
-        copy = op.clone(values)
-        for result in copy.results:
-            result._type = VectorType(result.type, [lanes])
-        if isinstance(copy, func.CallOp):
-            symbol = vector_symbol(copy.callee.root_reference.data, lanes)
-            copy = func.CallOp(symbol, [*copy.operands, *mask], [x.type for x in copy.results])
-        if isinstance(copy, arith.ConstantOp) and isinstance(op, arith.ConstantOp):
-            assert isinstance(op.value, FloatAttr | IntegerAttr)
-            kind: Any = copy.result.type
-            copy.properties["value"] = DenseIntOrFPElementsAttr.from_list(kind, [op.value.value.data])
-        made.add_op(copy)
-        values.update(zip(op.results, copy.results, strict=True))
+CALLEES: Final = Callees(
+    vector_symbol, lambda symbol: symbol in RARE_FUNCTIONS or has_loops(symbol), lambda symbol: symbol in RARE_FUNCTIONS
+)
+"""How vector forms call the functions of this module."""

@@ -1,0 +1,1 @@
+"""Functions with parameters (`gammainc`, `jv`, …), computed for many elements at a time."""
