@@ -143,3 +143,41 @@ def test_sums_of_parts(m: int) -> None:
         wanted[:, :, g] = a[g * m * k :][: m * k].reshape(m, k) @ b[5 * g :][: k * n].reshape(k, n)
     for has_memory in (True, False):
         np.testing.assert_array_equal(compiled(64, has_memory)(a, b, wanted.size, tables), wanted.ravel())
+
+
+def one_large_term(n: int, k: int, is_run: bool = True) -> np.ndarray[Any, Any]:
+    """2²⁴ + 1 + 1 + … by the kernel, for 40 rows and n columns: 2²⁴ where terms are added one after the other."""
+    depth = np.arange(k) if is_run else np.arange(k)[::-1]
+    tables = {
+        "a_group": [0], "a_rows": np.arange(40) * k, "a_depth": depth,
+        "b_group": [0], "b_depth": np.arange(k) * n, "b_columns": np.arange(n),
+        "group": [0], "rows": np.arange(40) * n, "columns": np.arange(n),
+    }  # fmt: skip
+    a, b = np.ones(40 * k, "float32"), np.ones((k, n), "float32")
+    b[0] = 2.0**24
+    return compiled(64)(a, b.ravel(), 40 * n, tables)
+
+
+def test_few_columns_are_dot_products() -> None:
+    """Lanes of terms have sums of their own, unless the columns are many or the terms of a row are not contiguous."""
+    for n in (1, 2, 3, 4, 9, 17):
+        assert np.all(one_large_term(n, 500) > 2.0**24 + 400)
+    for n, is_run in ((200, True), (4, False)):  # of one block of terms
+        assert np.all(one_large_term(n, 12, is_run) == 2.0**24)
+
+
+@pytest.mark.parametrize("width", [16, 32, 64])
+def test_few_columns_of_any_extents(width: int) -> None:
+    """Each number of columns, rows and terms of an interval, results contiguous or not, and nothing else written."""
+    rng = np.random.default_rng(45)
+    for number, (n, m, k) in enumerate(rng.integers(1, 41, (60, 3))):
+        apart, dtype = 1 + number % 2, ("float32", "float64")[number // 2 % 2]
+        a, b = (integers(rng, dtype, (1, size), False)[0] for size in (m * k + 3, k * n * 2))
+        tables = {
+            "a_group": [3], "a_rows": np.arange(m) * k, "a_depth": np.arange(k),
+            "b_group": [0], "b_depth": np.arange(k), "b_columns": np.arange(n) * k,
+            "group": [0], "rows": np.arange(m) * n * apart, "columns": np.arange(n) * apart,
+        }  # fmt: skip
+        wanted = np.full((m * n, apart), np.nan, dtype)
+        wanted[:, 0] = (a[3:].reshape(m, k) @ b[: n * k].reshape(n, k).T).ravel()
+        np.testing.assert_array_equal(compiled(width)(a, b, wanted.size, tables), wanted.ravel(), err_msg=f"{n, m, k}")

@@ -21,6 +21,11 @@ from aotensor.passes.gemm.tile import KernelBuilder, Tile, accumulate, define, v
 
 ROWS: Final = 8  # largest height of a tile: more row pointers do not fit the registers of x86
 _FEW_ROWS: Final = 2
+_CALLS: Final = 4000  # quarters of a cycle for memory and calls of the blocked kernel
+
+LONGEST: Final = 1 << 20
+"""Extents are clamped to this in a product of three, which then stays below 2⁶³."""
+
 # Rows and columns of a tile of dot products by bytes of a vector register, then those for fewer rows
 _DOTS: Final = {16: ((2, 4), (1, 4)), 32: ((2, 4), (1, 8)), 64: ((4, 4), (2, 8), (1, 8))}
 DOT_COLUMNS: Final = 4
@@ -79,12 +84,12 @@ def _cover(
 # --- rank-one updates ------------------------------------------------------------------------------------------------
 
 
-_Rows: TypeAlias = tuple[Extent, Extent]
+Rows: TypeAlias = tuple[Extent, Extent]
 """First row of C, and number of rows."""
 
 
 def _rank_one_updates(
-    b: KernelBuilder, tile: Tile, rows: _Rows, a: SSAValue, x: SSAValue, c: SSAValue
+    b: KernelBuilder, tile: Tile, rows: Rows, a: SSAValue, x: SSAValue, c: SSAValue
 ) -> Sequence[Scalar]:
     """Emit C = Σ_p A[:, p]·B[p, :], tile by tile."""
     n = b.extent_of(c, 1)
@@ -160,25 +165,15 @@ def _update(
 # --- dot products ----------------------------------------------------------------------------------------------------
 
 
-def _dot_products(b: KernelBuilder, tile: Tile, some: _Rows, a: SSAValue, x: SSAValue, c: SSAValue) -> Sequence[Scalar]:
+def _dot_products(b: KernelBuilder, tile: Tile, some: Rows, a: SSAValue, x: SSAValue, c: SSAValue) -> Sequence[Scalar]:
     """Emit C[i, j] = Σ_p A[i, p]·B[j, p], contiguous along p: several i and j at once, the last p masked."""
-    k = b.extent_of(a, 1)
-    whole = b.imul(b.ifloordiv(k, tile.lanes), tile.lanes)
-    mask_of_rest = b.first_lanes(b.isub(k, whole), tile.lanes)
 
     def dots(rows: int, columns: int, i: Scalar, j: Scalar) -> None:
-        pairs = [(r, s) for r in range(rows) for s in range(columns)]
-
-        def advance(mask: SSAValue | None) -> Callable[[Scalar, list[Scalar]], Sequence[Scalar]]:
-            def step(p: Scalar, sums: list[Scalar]) -> Sequence[Scalar]:
-                left = [b.read(a, [b.iadd(i, r), p], tile.lanes, mask) for r in range(rows)]
-                right = [b.read(x, [b.iadd(j, s), p], tile.lanes, mask) for s in range(columns)]
-                return [b.fma(left[r], right[s], total) for (r, s), total in zip(pairs, sums, strict=True)]
-
-            return step
-
-        sums = b.sweep(0, whole, b.zeros(len(pairs), tile.lanes), advance(None), step=tile.lanes)
-        sums = b.sweep(whole, k, sums, advance(mask_of_rest), step=tile.lanes)
+        sums = accumulate_dots(
+            b, tile, b.extent_of(a, 1), (rows, columns),
+            lambda r, p, mask: b.read(a, [b.iadd(i, r), p], tile.lanes, mask),
+            lambda s, p, mask: b.read(x, [b.iadd(j, s), p], tile.lanes, mask),
+        )  # fmt: skip
         for r in range(rows):
             row = b.sums_of_lanes(sums[r * columns : (r + 1) * columns])
             at = 0
@@ -186,11 +181,61 @@ def _dot_products(b: KernelBuilder, tile: Tile, some: _Rows, a: SSAValue, x: SSA
                 b.write(part, c, [b.iadd(i, r), b.iadd(j, at)])
                 at += b.lanes_of(part)
 
+    return cover_by_dots(b, tile, some, b.extent_of(c, 1), dots)
+
+
+def cover_by_dots(
+    b: KernelBuilder, tile: Tile, some: Rows, columns: Extent, dots: Callable[[int, int, Scalar, Scalar], None]
+) -> Sequence[Scalar]:
+    """Emit `dots` for tiles (rows, columns, first row, first column) that cover some rows and all columns of C."""
     shapes = _DOTS[tile.vector_bytes]
 
     def several(rows: int, i: Scalar) -> None:
-        columns = dict(shapes)[rows]
-        sizes = [columns, *([DOT_COLUMNS] if columns > DOT_COLUMNS else []), 1]
-        _cover(b, b.extent_of(c, 1), sizes, lambda width, j: dots(rows, width, i, j))
+        most = dict(shapes)[rows]
+        sizes = [most, *([DOT_COLUMNS] if most > DOT_COLUMNS else []), 1]
+        _cover(b, columns, sizes, lambda width, j: dots(rows, width, i, j))
 
     return _cover(b, some[1], [rows for rows, _ in shapes], several, some[0])
+
+
+Reader: TypeAlias = Callable[[int, Scalar, "SSAValue | None"], Scalar]
+"""(number of a row or column, p, mask): a vector of its elements from p on, 0 where the mask is false."""
+
+
+def accumulate_dots(
+    b: KernelBuilder, tile: Tile, k: Extent, shape: tuple[int, int], left: Reader, right: Reader
+) -> list[Scalar]:
+    """Emit Σ_p left(r, p)·right(s, p) for all rows r and columns s of a tile: one vector each, whose lanes are partial
+    sums. The last p are masked.
+    """
+    rows, columns = shape
+    pairs = [(r, s) for r in range(rows) for s in range(columns)]
+    whole = b.imul(b.ifloordiv(k, tile.lanes), tile.lanes)
+    rest = b.first_lanes(b.isub(k, whole), tile.lanes)
+
+    def advance(mask: SSAValue | None) -> Callable[[Scalar, list[Scalar]], Sequence[Scalar]]:
+        def step(p: Scalar, sums: list[Scalar]) -> Sequence[Scalar]:
+            above = [left(r, p, mask) for r in range(rows)]
+            beside = [right(s, p, mask) for s in range(columns)]
+            return [b.fma(above[r], beside[s], total) for (r, s), total in zip(pairs, sums, strict=True)]
+
+        return step
+
+    sums = b.sweep(0, whole, b.zeros(len(pairs), tile.lanes), advance(None), step=tile.lanes)
+    return b.sweep(whole, k, sums, advance(rest), step=tile.lanes)
+
+
+def is_cheaper_by_dots(b: KernelBuilder, tile: Tile, m: Extent, n: Extent, k: Extent) -> Scalar:
+    """Emit the test whether dot products cost less than packing, on a core with two vector FMAs per cycle.
+
+    A dot product reduces its lanes at the end; a packed tile is computed whole, and packing an element costs half a
+    cycle. Only for products of little work, whose operands fit in cache.
+    """
+    m, n, k = (b.imin(extent, LONGEST) for extent in (m, n, k))
+    steps = b.imul(b.ceildiv(k, tile.lanes), 2)
+    dots = b.imul(b.imul(m, n), b.iadd(steps, tile.lanes // 2))
+    height = b.imul(b.ceildiv(m, tile.rows), tile.rows)
+    width = b.imul(b.ceildiv(n, tile.columns), tile.columns)
+    tiles = b.imul(b.imul(height, b.imul(b.ifloordiv(width, tile.lanes), 2)), k)
+    packing = b.iadd(b.imul(b.imul(b.iadd(height, width), k), 2), _CALLS)
+    return b.compare("lt", b.index(dots), b.index(b.iadd(tiles, packing)))

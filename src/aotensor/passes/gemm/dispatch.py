@@ -25,7 +25,7 @@ from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, i1, i8
 from aotensor.passes.gemm.cache_blocks import FUSED, Form, define_blocked, define_panels, define_tiles
-from aotensor.passes.gemm.direct import ROWS, define_direct, direct_symbol
+from aotensor.passes.gemm.direct import LONGEST, ROWS, define_direct, direct_symbol, is_cheaper_by_dots
 from aotensor.passes.gemm.pack import define_pack
 from aotensor.passes.gemm.position_product import PREFIX_AT, arguments_at, functions_at
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
@@ -44,7 +44,6 @@ _DTYPES: Final = {
 _DOT_COLUMNS: Final = 9  # columns of Bᵀ from which packing pays
 _TYPICAL: Final = Target()
 _FEW_PASSES: Final = 4  # sweeps over B in the last level cache that are faster than packing it
-_LONGEST: Final = 1 << 20  # extents are clamped to this in a product of three, which then stays below 2⁶³
 
 
 @ir_pass("add-gemm-kernels", level="loops", topic="products")
@@ -112,7 +111,7 @@ def _dispatch(b: KernelBuilder, tile: Tile, target: Target, args: Sequence[SSAVa
     first, second = b.extent_of(a, 0), b.extent_of(a, 1)
     assert isinstance(first, Scalar) and isinstance(second, Scalar)
     k = b.select(transpose_a, first, second)
-    work = b.imul(b.imul(b.imin(m, _LONGEST), b.imin(n, _LONGEST)), b.imin(k, _LONGEST))
+    work = b.imul(b.imul(b.imin(m, LONGEST), b.imin(n, LONGEST)), b.imin(k, LONGEST))
     (done,) = b.branch(
         b.compare("ge", b.index(work), b.index(target.blas_work)),
         lambda: [b.emit(func.CallOp(_blas_symbol(tile), args, [i1]), "bool")],
@@ -213,7 +212,7 @@ def _is_direct(
     m, n, k = extents
     transpose_a, transpose_b = flags
     is_little = b.compare("le", b.index(work), b.index(target.direct_work))
-    is_small = b.and_(is_little, b.or_(b.not_(transpose_b), _is_cheaper_by_dots(b, tile, m, n, k)))
+    is_small = b.and_(is_little, b.or_(b.not_(transpose_b), is_cheaper_by_dots(b, tile, m, n, k)))
     is_flat = b.compare("le", b.index(m), b.index(tile.rows))
     few = b.select(transpose_b, b.index(_DOT_COLUMNS), b.index(tile.columns * 3 // 4))
     is_thin = b.and_(b.not_(transpose_a), b.compare("lt", b.index(n), few))
@@ -234,7 +233,7 @@ def _is_in_cache(
     It is if its rows are so short that the cache lines of some columns span few pages, and if the second level cache
     holds all of B, or it is read only a few times. The same holds for the rows of A if these are columns of op(A).
     """
-    m, n, k = (b.imin(extent, _LONGEST) for extent in extents)
+    m, n, k = (b.imin(extent, LONGEST) for extent in extents)
     transpose_a, transpose_b = flags
     itemsize = dtypes.itemsize(tile.dtype)
     row = b.imul(n, itemsize)
@@ -245,22 +244,3 @@ def _is_in_cache(
     is_held = b.compare("le", b.index(b.imul(row, k)), b.index(target.direct_bytes))
     is_held = b.or_(is_held, b.compare("le", b.index(m), b.index(ROWS * _FEW_PASSES)))
     return b.and_(b.not_(transpose_b), b.and_(is_short, is_held))
-
-
-def _is_cheaper_by_dots(b: KernelBuilder, tile: Tile, m: Extent, n: Extent, k: Extent) -> Scalar:
-    """Emit the test whether dot products cost less than packing, on a core with two vector FMAs per cycle.
-
-    A dot product reduces its lanes at the end; a packed tile is computed whole, and packing an element costs half a
-    cycle. Only for products of little work, whose operands fit in cache.
-    """
-    m, n, k = (b.imin(extent, _LONGEST) for extent in (m, n, k))
-    steps = b.imul(b.ceildiv(k, tile.lanes), 2)
-    dots = b.imul(b.imul(m, n), b.iadd(steps, tile.lanes // 2))
-    height = b.imul(b.ceildiv(m, tile.rows), tile.rows)
-    width = b.imul(b.ceildiv(n, tile.columns), tile.columns)
-    tiles = b.imul(b.imul(height, b.imul(b.ifloordiv(width, tile.lanes), 2)), k)
-    packing = b.iadd(b.imul(b.imul(b.iadd(height, width), k), 2), _CALLS)
-    return b.compare("lt", b.index(dots), b.index(b.iadd(tiles, packing)))
-
-
-_CALLS: Final = 4000  # quarters of a cycle for memory and calls of the blocked kernel

@@ -21,6 +21,7 @@ from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
 from aotensor.passes.gemm.cache_blocks import FUSED, Form, call_on_cores, range_of_chunk
+from aotensor.passes.gemm.direct import LONGEST
 from aotensor.passes.gemm.position_packing import position
 from aotensor.passes.gemm.tile import ALIGNMENT, KernelBuilder, Tile, define
 from aotensor.passes.nest.work import quotient
@@ -28,7 +29,6 @@ from aotensor.passes.target import Target
 
 _INDEX: Final = IndexType()
 _TABLE: Final = memref_type_of(i64, [None])
-_LONGEST: Final = 1 << 20  # extents are clamped to this in a product of three, which then stays below 2⁶³
 _MOST_PARTS: Final = 16  # parts of the columns that cores can share evenly; a limit for all axes
 _FEWEST_PANELS: Final = (4, 8)  # panels of a part along rows, columns, at least; each part packs its panels of A again
 _DEPTHS: Final = 2  # smallest number of blocks of a part of a sum
@@ -128,9 +128,9 @@ def _units_per_part(
 
 def _work(b: KernelBuilder, tile: Tile, groups: Extent, *extents: Extent) -> Extent:
     """The estimated work of all tiles, in units of `passes/nest/work.py`."""
-    m, n, k = (b.imin(x, _LONGEST) for x in extents)
+    m, n, k = (b.imin(x, LONGEST) for x in extents)
     return b.imul(
-        b.imin(quotient(b, b.imul(b.imul(m, n), k), tile.lanes), 1 << 40), b.imul(b.imin(groups, _LONGEST), FUSED)
+        b.imin(quotient(b, b.imul(b.imul(m, n), k), tile.lanes), 1 << 40), b.imul(b.imin(groups, LONGEST), FUSED)
     )
 
 

@@ -24,6 +24,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1, i8, i64
 from aotensor.passes.gemm.cache_blocks import Blocked, Form, define_panels, define_tiles
 from aotensor.passes.gemm.position_chunks import parts_at
+from aotensor.passes.gemm.position_dots import define_dots_at, is_few
 from aotensor.passes.gemm.position_packing import define_pack_at, position
 from aotensor.passes.gemm.tile import ALIGNMENT, KernelBuilder, Tile, accumulate, by_height, define
 from aotensor.passes.target import Target
@@ -50,6 +51,7 @@ def functions_at(tile: Tile, target: Target) -> list[func.FuncOp]:
     return [
         *parts,
         _define_blocked(tile, target, form),
+        define_dots_at(tile, form, _kinds(form)),
         define_panels(tile, form),
         define_tiles(tile, form),
         _define_tile(tile, form),
@@ -78,7 +80,11 @@ def _define_part(tile: Tile, form: Form, packs: bool) -> func.FuncOp:
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
         if not packs:
             return _without_memory(b, tile, args)
-        status = b.emit(func.CallOp(form.symbol("blocked", tile), list(args), [i32]), "int32")
+        (status,) = b.branch(
+            is_few(b, tile, args),
+            lambda: [b.emit(func.CallOp(form.symbol("dots", tile), list(args), [i32]), "int32")],
+            lambda: [b.emit(func.CallOp(form.symbol("blocked", tile), list(args), [i32]), "int32")],
+        )
         has_memory = b.compare("eq", status, b.constant(0, "int32"))
         b.branch(has_memory, lambda: (), lambda: _without_memory(b, tile, args))
         return ()
