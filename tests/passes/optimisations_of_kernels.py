@@ -3,8 +3,28 @@
 from collections.abc import Sequence
 from typing import Final
 
-from optimisation_programs import checked, checked_apart, factor, product, small_factors, small_product
+import numpy as np
+from optimisation_programs import (
+    checked,
+    checked_apart,
+    factor,
+    function,
+    matrix,
+    product,
+    small_factors,
+    small_product,
+)
 from switches import Row, has, lacks, not_for, on_machine, without_pass
+
+import aotensor as aot
+import aotensor.tensor as at
+
+
+def transposed_weights() -> aot.Function:
+    """Weights that each step of a loop reads transposed."""
+    x, w = matrix("x", "n", 4), at.constant(np.arange(16.0).reshape(4, 4))
+    return function([x], aot.scan(lambda old: at.tanh(old @ w.T), None, x, n_steps=3, return_updates=False)[-1])
+
 
 KERNEL_ROWS: Final[Sequence[Row]] = (
     Row(
@@ -27,6 +47,13 @@ KERNEL_ROWS: Final[Sequence[Row]] = (
         small_factors,
         "loops",
         has(r"math\.sqrt %\w+.*vector<8xf64>"),
+    ),
+    Row(
+        "constants are stored as kernels and loops over time read them",
+        without_pass("fold-constant-copies"),
+        transposed_weights,
+        "nest",
+        has(r"dense<\[\[0\.0\S*, 4\.0"),
     ),
     Row(
         "checks fail together",

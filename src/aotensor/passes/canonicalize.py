@@ -22,9 +22,11 @@ from xdsl.traits import is_side_effect_free
 
 from aotensor.core.dtypes import DTYPES
 from aotensor.ir.context import functions_of
-from aotensor.ir.dialect import LapackOp
+from aotensor.ir.dialect import LapackOp, ReshapeOp
+from aotensor.ir.dialect_sparse import ProductAtOp
 from aotensor.ir.types import DTYPE_OF_FLOAT, index
 from aotensor.ir.upstream import walk
+from aotensor.passes.fold_constant_copies import is_in_order
 from aotensor.passes.lapack.unused_results import drop_unused_results
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
@@ -118,6 +120,15 @@ def _redirect(user: Operation, copy: SSAValue, source: SSAValue, source_map: Aff
         indices = [_index_value(e, where, user) for e in source_map.results]
         read = tensor.ExtractOp(source, indices, user.result.type)
         _replace(user, read, read.result)
+    elif isinstance(user, ProductAtOp) and is_in_order(source_map, source, copy):
+        applied("{} has the elements of {} in order, and is not a copy", copy, source, size=[copy])
+        shaped = ReshapeOp(source, [], copy.type)
+        shaped.location = user.location
+        assert user.parent is not None
+        user.parent.insert_op_before(shaped, user)
+        for number, x in enumerate(user.operands):
+            if x is copy:
+                user.operands[number] = shaped.result
 
 
 def _use_scalar(user: Operation, fill: SSAValue, value: SSAValue) -> None:

@@ -24,6 +24,7 @@ from aotensor.ir.upstream import first_operations, walk
 from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.emit.emit_loops import emit_loops
 from aotensor.passes.expand_math import expand_math
+from aotensor.passes.fold_constant_copies import fold_constant_copies
 from aotensor.passes.functions.vectorize_functions import vectorize_functions
 from aotensor.passes.gemm.dispatch import add_gemm_kernels
 from aotensor.passes.lapack.small_matrices import small_matrices
@@ -71,10 +72,10 @@ TENSOR: Final = (
     scatter_to_reduction, canonicalize,
 )  # fmt: skip
 NEST: Final = (
-    tile_scan_batch, transpose_small_operands, lower_to_nest, eliminate_copies, rematerialize, split_by_row,
-    interchange, fuse, scalar_replacement, strip_mine, tile_columns, assign_memory, coalesce, vectorize_rows,
-    unroll_and_jam, mark_independent, small_matrices, vectorize_known_trip_count, vectorize, overlapped_tiling,
-    parallelize, index_set_splitting, prefetch,
+    tile_scan_batch, transpose_small_operands, fold_constant_copies, lower_to_nest, eliminate_copies, rematerialize,
+    split_by_row, interchange, fuse, scalar_replacement, strip_mine, tile_columns, assign_memory, coalesce,
+    vectorize_rows, unroll_and_jam, mark_independent, small_matrices, vectorize_known_trip_count, vectorize,
+    overlapped_tiling, parallelize, index_set_splitting, prefetch,
 )  # fmt: skip
 LOOPS: Final = (
     reuse_shape_results, emit_loops, plan_memory, vectorizer_hints, outline_chunks, outline, merge_functions,
