@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aotensor.kernels import selection, sorting
+from aotensor.kernels import block_selection, selection, sorting
+from aotensor.kernels.block_selection import Kept
 from aotensor.kernels.language import Bounded, order_key
 from aotensor.kernels.selection import Memory
 from aotensor.kernels.sorting import Line
@@ -51,32 +52,60 @@ def test_sorts(name: str, size: int) -> None:
     assert [str(v) for v in line.values] == [str(v) for v in x[order].tolist()]  # text tells −0 from 0
 
 
+def _empty(n: int) -> Any:
+    return Bounded([None] * n)
+
+
+def _memory(n: int) -> Memory:
+    return Memory(_empty(n + selection.TILE), _empty(selection.SAMPLE), _empty(selection.SAMPLE))
+
+
+def _at_one_end(x: Any, many: int, is_last: bool, by_blocks: bool) -> Any:
+    found, n = _empty(many), len(x)
+    kept = Kept(_empty(n), _empty(n))
+    block_selection.at_one_end(Bounded(x.tolist()), n, many, is_last, by_blocks, found, _memory(n), kept)
+    return found
+
+
 @pytest.mark.parametrize("name", [name for name in LINES if len(LINES[name])])
 def test_selects(name: str) -> None:
     x = LINES[name]
     n, keys = len(x), sorted(order_key(v) for v in x.tolist())
     order = np.argsort(x, kind="stable")
-
-    def memory() -> Memory:
-        return Memory(Bounded([None] * n), Bounded([None] * selection.SAMPLE))
-
     ranks = sorted({0, n // 3, n // 3 + 1, n // 2, n - 1} & {*range(n)})
-    found = Bounded([None] * len(ranks))
-    selection.at_ranks(Bounded(x.tolist()), n, ranks, len(ranks), found, memory())
+    found = _empty(len(ranks))
+    selection.at_ranks(Bounded(x.tolist()), n, ranks, len(ranks), found, _memory(n))
     assert found == order[ranks].tolist()
     assert [order_key(x.tolist()[k]) for k in found] == [keys[rank] for rank in ranks]
 
-    for many in sorted({1, n // 2, n} - {0}):
-        for is_last in (False, True):
-            found = Bounded([None] * many)
-            selection.at_one_end(Bounded(x.tolist()), n, many, is_last, found, memory())
-            assert found == sorted(order[n - many :] if is_last else order[:many])
+    for many in sorted({1, 2, n // 64, n // 2, n} - {0}):
+        for is_last in (False, True) if many <= n else ():
+            for by_blocks in (False, True):
+                found = _at_one_end(x, many, is_last, by_blocks)
+                assert found == sorted(order[n - many :] if is_last else order[:many])
 
 
 def test_long_lines_are_selected_in_rounds() -> None:
     x = RNG.normal(size=3000)
-    memory = Memory(Bounded([None] * 3000), Bounded([None] * selection.SAMPLE))
-    found = Bounded([None] * 5)
-    selection.at_one_end(Bounded(x.tolist()), 3000, 5, True, found, memory)
-    assert found == sorted(np.argsort(x)[-5:])
-    assert selection.find(Bounded(x.tolist()), 3000, 1234, memory)[0] == order_key(float(np.sort(x)[1234]))
+    assert _at_one_end(x, 5, True, True) == sorted(np.argsort(x)[-5:])
+    assert _at_one_end(x, 100, False, False) == sorted(np.argsort(x)[:100])
+    assert selection.find(Bounded(x.tolist()), 3000, 1234, _memory(3000))[0] == order_key(float(np.sort(x)[1234]))
+
+
+def test_as_many_blocks_are_searched_as_elements_are_wanted() -> None:
+    """Whatever the elements: at most `many` blocks are read again after each element was read once."""
+    for x in (np.arange(640.0), np.zeros(640), np.arange(640.0)[::-1], RNG.integers(0, 3, 640) * 1.0):
+        source, many = _Counted(x.tolist()), 3
+        kept = Kept(_empty(640), _empty(640))
+        block_selection.at_one_end(source, 640, many, True, True, _empty(many), _memory(640), kept)
+        assert source.reads == 640 + many * selection.BLOCK
+
+
+class _Counted(Bounded[float]):
+    """A list that counts how often elements are read."""
+
+    reads = 0
+
+    def __getitem__(self, k: Any) -> Any:
+        self.reads += 1
+        return super().__getitem__(k)

@@ -1,4 +1,4 @@
-// RUN: lower-to-nest..vectorize parallelize emit-loops
+// RUN: lower-to-nest..vectorize parallelize select-by-blocks emit-loops
 
 // Lines are shared out among the cores. A round takes a sample and counts what lies below two keys of it, all in
 // vectors; then the keys of one part are kept, at the place where the next one goes. Rounds go on while the range of
@@ -19,11 +19,15 @@ func.func @ranks(%x: tensor<?x?xf64>, %k: tensor<?xi64>) -> (tensor<?x?xi64>) at
   func.return %p : tensor<?x?xi64>
 }
 
-// The first few in the order of their positions: one sweep behind the selection, which stops to write when it has all.
+// The first few in the order of their positions. A line of 320 or more elements is searched by blocks of 32: the least
+// key of each, then the keys of five blocks. The last loop stops to write when it has all.
 // CHECK-LABEL: func.func @few.kernel
 // CHECK-SAME: (%x: memref<?xi8>, %[[OUT:[0-9a-z]+]]: memref<5xi64>
 // CHECK-NOT: scf.parallel
+// CHECK-DAG: %[[LONG:[0-9a-z]+]] = arith.constant 320 : index
+// CHECK: arith.cmpi sge, %{{[0-9]+}}, %[[LONG]] : index
 // CHECK: arith.extui %{{[0-9]+}} : i8 to i64
+// CHECK: arith.minsi %{{[0-9]+}}, %{{[0-9]+}} : i64
 // CHECK: scf.while
 // CHECK: scf.if
 // CHECK: memref.store %{{[0-9]+}}, %[[OUT]][

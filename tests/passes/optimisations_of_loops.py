@@ -104,6 +104,13 @@ LOOP_ROWS: Final[Sequence[Row]] = (
         "loops",
         has("short, novector"),
     ),
+    Row(
+        "few elements are searched by blocks",
+        without_pass("select-by-blocks"),
+        of_vector(lambda x: at.topk(x, 5)),
+        "loops",
+        has(r"arith\.minsi .* : i64"),
+    ),
     # --- LLVM -------------------------------------------------------------------------------------------------------
     Row(
         "views of the workspace are apart",

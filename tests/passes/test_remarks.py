@@ -10,6 +10,7 @@ import pytest
 from optimisation_programs import (
     eigenvalues,
     function,
+    matrix,
     of_matrix,
     of_sparse,
     of_vector,
@@ -108,6 +109,11 @@ def sized_by_values() -> aot.Function:
     return function([x], at.sort(at.exp(y))[:1] + y.sum())
 
 
+def few_of_short_rows() -> aot.Function:
+    x = matrix("x", 4, 100)
+    return function([x], at.topk(x, 5))
+
+
 MISSED: dict[str, tuple[Callable[[], aot.Function], str]] = {
     "fuse": (of_vector(lambda x: x / x.sum()), "complete only after that loop"),
     "scalar-replacement": (of_matrix(lambda x: at.exp(x) / at.exp(x).sum(axis=0)), "reads it in another loop"),
@@ -119,6 +125,7 @@ MISSED: dict[str, tuple[Callable[[], aot.Function], str]] = {
     "vectorize-rows": (of_sparse(lambda A, D, v, E, s, B: A @ at.cast(v, "float32")), "not a sum of products"),
     "tile-columns": (of_sparse(lambda A, D, v, E, s, B: A @ at.cast(E, "float32")), "dtypes differ"),
     "mark-independent": (scattered, "`A.T @ D` may write one element in two"),
+    "select-by-blocks": (few_of_short_rows, "5 of 100 elements are too many"),
     "vectorizer-hints": (scattered, "other than reassociable sums"),
     "plan-memory": (sized_by_values, "its size is data-dependent"),
 }

@@ -33,8 +33,10 @@ from aotensor.kernels.language import (
 SAMPLE: Final = 256
 """Largest number of keys in a sample; one key is sampled per this many candidates:"""
 SHARE: Final = 32
-FEW: Final = 24
+FEW: Final = 64
 """Up to this many candidates, every pair is compared."""
+TILE: Final = 8
+"""Keys that are compared with one at once."""
 BLOCK: Final = 32
 """Elements that are tested at once for one that is kept."""
 RARE: Final = 64
@@ -42,10 +44,11 @@ RARE: Final = 64
 
 
 class Memory(NamedTuple):
-    """Workspace of a line: keys of its candidates, as many as elements, and of a sample of them."""
+    """Workspace of a line: keys of its candidates, TILE more than elements, of a sample, and ranks of as many."""
 
     candidates: Words
     sample: Words
+    ranks: Indices
 
 
 def at_ranks(x: Elements, n: Index, ranks: Indices, many: Index, positions: Indices, memory: Memory) -> None:
@@ -59,49 +62,6 @@ def at_ranks(x: Elements, n: Index, ranks: Indices, many: Index, positions: Indi
             found, equal = find(x, n, rank, memory)
         positions[k] = position(x, found, equal)
         last = rank
-
-
-def at_one_end(x: Elements, n: Index, many: Index, is_last: Bool, positions: Indices, memory: Memory) -> None:
-    """The positions of the `many` smallest, or largest (is_last), elements, in their order along the line.
-
-    A bound separates both parts. Of the keys equal to it, the first `equal` count as smaller, the others as larger.
-    """
-    found, equal = find(x, n, n - many if is_last else many - 1, memory)
-    quota = equal if is_last else equal + 1
-    end, seen = 0, 0
-    if many * RARE < n:
-        whole = n // BLOCK * BLOCK
-        for first in rolled(0, whole, BLOCK):
-            number = 0
-            for k in range(first, first + BLOCK):
-                key = order_key(x[k])
-                number += int(key >= found if is_last else key <= found)
-            if number > 0:
-                end, seen = choose(x, first, first + BLOCK, found, quota, many, is_last, end, seen, positions)
-        end, seen = choose(x, whole, n, found, quota, many, is_last, end, seen, positions)
-    else:
-        end, seen = choose(x, 0, n, found, quota, many, is_last, end, seen, positions)
-
-
-def choose(
-    x: Elements, start: Index, stop: Index, found: Word, quota: Index, many: Index, is_last: Bool, end: Index,
-    seen: Index, positions: Indices,
-) -> tuple[Index, Index]:  # fmt: skip
-    """Append the positions of chosen elements from start to stop to `end` others.
-
-    found: the bound. seen: the number of keys before that equal it. Returns the new `end` and `seen`.
-    """
-    for k in serial(start, stop):
-        key = order_key(x[k])
-        is_equal, in_front = key == found, seen < quota
-        is_chosen = (
-            (key > found or (is_equal and not in_front)) if is_last else (key < found or (is_equal and in_front))
-        )
-        if end < many:
-            positions[end] = k  # the next one overwrites an element that is not chosen
-        end += int(is_chosen)
-        seen += int(is_equal)
-    return end, seen
 
 
 def next_rank(x: Elements, n: Index, rank: Index, last: Index, found: Word, equal: Index) -> tuple[Word, Index]:
@@ -118,13 +78,26 @@ def next_rank(x: Elements, n: Index, rank: Index, last: Index, found: Word, equa
 
 def find(x: Elements, n: Index, rank: Index, memory: Memory) -> tuple[Word, Index]:
     """The key at a rank, and how many keys equal to it precede it in the sorted line."""
-    low, high, count, ahead, is_halved = one_round(x, word(LEAST), word(MOST), n, rank, False, memory)
+    low, high, count, ahead, is_halved = word(LEAST), word(MOST), n, rank, False
+    if n > FEW:
+        low, high, count, ahead, is_halved = one_round(x, low, high, n, rank, False, memory)
+    else:
+        for k in range(n):
+            memory.candidates[k] = order_key(x[k])
+    return find_candidate(low, high, count, ahead, is_halved, memory)
+
+
+def find_candidate(
+    low: Word, high: Word, count: Index, ahead: Index, is_halved: Bool, memory: Memory
+) -> tuple[Word, Index]:
+    """The result of `find` among the candidates. ahead: the rank; the others as of a round."""
     while low != high and count > FEW:
         low, high, count, ahead, is_halved = one_round(memory.candidates, low, high, count, ahead, is_halved, memory)
     if low == high:
         found, equal = low, ahead
     else:
-        found, _, less, _ = of_few(memory.candidates, count, ahead, ahead)
+        rank_few(memory.candidates, count, memory.ranks)
+        found, less = of_few(memory.candidates, count, ahead, memory.ranks)
         equal = ahead - less
     return found, equal
 
@@ -141,7 +114,7 @@ def one_round(
         u = (low & high) + ((low ^ high) >> 1)
         v = u
     else:
-        u, v = pivots(x, count, rank, memory.sample)
+        u, v = pivots(x, count, rank, memory)
     less, upto = 0, 0
     for k in range(count):
         key = order_key(x[k])
@@ -156,14 +129,16 @@ def one_round(
     return first, last, kept, rank - (0 if is_less else upto if is_more else less), kept + kept > count
 
 
-def pivots(x: Elements, count: Index, rank: Index, sample: Words) -> tuple[Word, Word]:
+def pivots(x: Elements, count: Index, rank: Index, memory: Memory) -> tuple[Word, Word]:
     """Two keys of a sample, chosen by rank so that they likely enclose the wanted key."""
     n = max(min(count // SHARE, SAMPLE), 1)
     distance = count // n
     for k in range(n):
-        sample[k] = order_key(x[k * distance])
+        memory.sample[k] = order_key(x[k * distance])
     middle, apart = rank * n // count, n // 16 + 4
-    u, v, _, _ = of_few(sample, n, max(middle - apart, 0), min(middle + apart, n - 1))
+    rank_few(memory.sample, n, memory.ranks)
+    u, _ = of_few(memory.sample, n, max(middle - apart, 0), memory.ranks)
+    v, _ = of_few(memory.sample, n, min(middle + apart, n - 1), memory.ranks)
     return u, v
 
 
@@ -192,19 +167,31 @@ def keep_some(x: Elements, start: Index, stop: Index, low: Word, high: Word, can
     return end
 
 
-def of_few(keys: Words, count: Index, first: Index, second: Index) -> tuple[Word, Word, Index, Index]:
-    """The keys at two ranks, and how many keys are smaller than each, for few keys: compares every pair."""
-    low, high, below, above = word(0), word(0), 0, 0
-    for i in rolled(count):
-        key = keys[i]
-        less, upto = 0, 0
-        for k in range(count):
-            less += int(keys[k] < key)
-            upto += int(keys[k] <= key)
-        is_first, is_second = less <= first < upto, less <= second < upto
-        low, below = key if is_first else low, less if is_first else below
-        high, above = key if is_second else high, less if is_second else above
-    return low, high, below, above
+def rank_few(keys: Words, count: Index, ranks: Indices) -> None:
+    """Store for each of a few keys how many keys are smaller: compares every pair, a tile at a time.
+
+    There is room for a tile after the keys, which is filled with keys that are larger than or equal to all.
+    """
+    end = (count + (TILE - 1)) // TILE * TILE
+    for k in rolled(count, end):
+        keys[k] = MOST
+    for k in range(end):
+        ranks[k] = 0
+    for tile in rolled(0, end, TILE):
+        for i in rolled(count):
+            key = keys[i]
+            for k in range(tile, tile + TILE):
+                ranks[k] += int(key < keys[k])
+
+
+def of_few(keys: Words, count: Index, rank: Index, ranks: Indices) -> tuple[Word, Index]:
+    """The key at a rank, and how many keys are smaller, after `rank_few`: the largest ones with a rank up to this."""
+    found, below = word(LEAST), 0
+    for k in rolled(count):
+        key, less = keys[k], ranks[k]
+        found = max(found, key if less <= rank else LEAST)
+        below = max(below, less if less <= rank else 0)
+    return found, below
 
 
 def position(x: Elements, found: Word, equal: Index) -> Index:

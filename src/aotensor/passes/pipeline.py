@@ -57,6 +57,7 @@ from aotensor.passes.registry import Pass, declaration
 from aotensor.passes.reuse_shape_results import reuse_shape_results
 from aotensor.passes.scans.tile_scan_batch import tile_scan_batch
 from aotensor.passes.scatter_to_reduction import scatter_to_reduction
+from aotensor.passes.select_by_blocks import select_by_blocks
 from aotensor.passes.stabilize import stabilize
 from aotensor.passes.target import Target
 from aotensor.passes.value_numbering import value_numbering
@@ -75,7 +76,7 @@ NEST: Final = (
     tile_scan_batch, transpose_small_operands, fold_constant_copies, lower_to_nest, eliminate_copies, rematerialize,
     split_by_row, interchange, fuse, scalar_replacement, strip_mine, tile_columns, assign_memory, coalesce,
     vectorize_rows, unroll_and_jam, mark_independent, small_matrices, vectorize_known_trip_count, vectorize,
-    overlapped_tiling, parallelize, index_set_splitting, prefetch,
+    overlapped_tiling, parallelize, index_set_splitting, prefetch, select_by_blocks,
 )  # fmt: skip
 LOOPS: Final = (
     reuse_shape_results, emit_loops, plan_memory, vectorizer_hints, outline_chunks, outline, merge_functions,

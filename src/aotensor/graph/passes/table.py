@@ -58,6 +58,7 @@ ROWS: Final[tuple[Row, ...]] = (
      False)}),
     ("index-set-splitting", "nest", "loops", "", "split-loops", False, {}),
     ("prefetch", "nest", "memory", "", "fetch-ahead", False, {"entries": (2, 1048576, False)}),
+    ("select-by-blocks", "nest", "loops", "", "", False, {}),
     ("reuse-shape-results", "loops", "memory", "", "hand-over", False, {}),
     ("emit-loops", "loops", "products", "it makes the loops that code is generated from", "", False, {}),
     ("plan-memory", "loops", "memory", "it computes the size of the workspace, which the entries of a library need",
@@ -79,6 +80,7 @@ ORDER: Final = (
      "rematerialize", "split-by-row", "interchange", "fuse", "scalar-replacement", "strip-mine", "tile-columns",
      "assign-memory", "coalesce", "vectorize-rows", "unroll-and-jam", "mark-independent", "small-matrices",
      "vectorize-known-trip-count", "vectorize", "overlapped-tiling", "parallelize", "index-set-splitting", "prefetch",
+     "select-by-blocks",
     "reuse-shape-results", "emit-loops", "plan-memory", "vectorizer-hints", "outline-chunks", "outline",
      "merge-functions", "vectorize-functions", "expand-math", "outline-math",
 )

@@ -384,6 +384,8 @@ class OverAttr(ParametrizedAttribute):
 Storage: TypeAlias = OwnAttr | OutputAttr | OverAttr
 PARALLEL_LINES: Final = "nest.cores"
 """Attribute of an operation other than a loop whose lines or rows may be processed by several cores."""
+BY_BLOCKS: Final = "nest.by_blocks"
+"""Attribute of an `aot.select` of the first or last few of a line that may search by blocks, if the line is long."""
 MATRICES: Final = "nest.matrices"
 """Attribute of an `aot.lapack` that is lowered to generated code: the number of matrices processed at a time."""
 STORAGE: Final = "nest.storage"
