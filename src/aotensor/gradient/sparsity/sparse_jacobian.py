@@ -102,7 +102,7 @@ def _coordinates(pattern: Any) -> tuple[Array, Array]:
     return np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr)), pattern.indices.astype(np.int64)
 
 
-def _seeds(colors: Array, like: Variable, dtype: str) -> Variable:
+def _seeds(colors: Array, like: Variable, dtype: str) -> Constant:
     """The seed matrix (colours, *shape of like): row c is 1 at the elements of colour c."""
     count = max(int(colors.max(initial=-1)) + 1, 1)
     ones = (np.arange(count)[:, None] == colors).astype(dtype)
@@ -132,10 +132,10 @@ def _compressed_rows(
     return _sweep_slot(term, slot, _seeds(colors, expression, dtype))
 
 
-def _sweep_slot(term: Variable, slot: Variable, seeds: Variable) -> Variable:
+def _sweep_slot(term: Variable, slot: Variable, seeds: Constant) -> Variable:
     (found,) = batch([term], {slot: seeds})
     whole = _fold_constants(found if found.ndim > term.ndim else repeated(found, seeds), seeds)
-    shape = (seeds.static_shape[0], -1)
+    shape = (len(seeds.data), -1)
     return Constant(whole.data.reshape(shape)) if isinstance(whole, Constant) else reshape(whole, shape)
 
 
