@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from contenders import Absent, Array, Contender, Model, value_and_gradient
+from contenders import ONNX_PEERS, Absent, Array, Contender, Model, value_and_gradient
+from onnx_models import Node, model_of
 
 NAMES = ("x", "w", "b")
 
@@ -95,6 +96,42 @@ class Convolution(Model):
 
     def numpy(self) -> Contender:
         return lambda: self._by_numpy(*self.values.values())
+
+
+class FixedConvolution(Convolution):
+    """y = relu(x * w + b) of one signal, with constant filters."""
+
+    peers = ONNX_PEERS
+
+    def __init__(self, channels: int, positions: int, filters: int) -> None:
+        super().__init__(1, channels, (positions,), filters, is_gradient=False)
+        self.title = f"(l) conv1d 1x{channels}x{positions} -> {filters}, constant filters, float32"
+        self.fixed = self.values.pop("w"), self.values.pop("b")
+
+    def reference(self) -> list[Array]:
+        return self._by_numpy(*(x.astype("float64") for x in (*self.values.values(), *self.fixed)))
+
+    def aotensor(self, aot: Any) -> Any:
+        at, (x_value,) = aot.tensor, self.values.values()
+        x, (w, b) = at.tensor("x", "float32", x_value.shape), (at.constant(v) for v in self.fixed)
+        y = at.relu(at.conv1d(x, w, padding="same") + self._along(b))
+        return aot.function([x], {"y": y}, name="convolution")
+
+    def jax(self, jax: Any) -> Callable[..., Any]:
+        whole = super().jax(jax)
+        return lambda x: whole(x, *self.fixed)
+
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        whole, fixed = super().torch(torch), [torch.from_numpy(v) for v in self.fixed]
+        return lambda x: whole(x, *fixed)
+
+    def onnx(self, onnx: Any) -> bytes:
+        half = self.window // 2
+        nodes: list[Node] = [("Conv", "xwb", "c", {"pads": [half, half]}), ("Relu", "c", "y", {})]
+        return model_of(onnx, nodes, dict(zip("wb", self.fixed, strict=True)), self.values, ["y"])
+
+    def numpy(self) -> Contender:
+        return lambda: self._by_numpy(*self.values.values(), *self.fixed)
 
 
 def _shape(name: str, value: Array) -> tuple[int | str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from case_arm import Arm, MappedArm
 from case_chain import Chain
-from case_convolution import Convolution
+from case_convolution import Convolution, FixedConvolution
 from case_functions import FUNCTIONS, Bessel, Plain
 from case_half import Half
 from case_logistic import HessianVector, Logistic
@@ -16,13 +16,16 @@ from case_mlp import Mlp
 from case_process import Process
 from case_radon import Radon
 from case_recurrent import Lstm, Rnn
+from case_rigid import MappedRigidBody, RigidBody
 from case_rows import LogSumExpGradient, Softmax
 from case_stencil import Stencil
 from case_transform import Transform
+from case_voice import Voice
 from contenders import Model
 from sparse_cases.bundle import BundleAdjustment
 from sparse_cases.equations import Solution, TriangularSolution
 from sparse_cases.graph import GraphConvolution
+from sparse_cases.hessian import HessianValues
 from sparse_cases.logistic import SparseLogistic
 from sparse_cases.matrices import Bsr, Csr, banded, blocks, poisson, power_law, random, random_rows
 from sparse_cases.products import BlockProduct, ComplexProduct, DenseProduct, SparseProduct
@@ -48,6 +51,10 @@ def _function(name: str) -> Case:
     return Case(lambda s: (Bessel if name == "jv" else Plain)(name, _extent(200_000, s)))
 
 
+def _one_signal(positions: int) -> Case:
+    return Case(lambda _: FixedConvolution(64, positions, 64), has_sizes=False)
+
+
 CASES: dict[str, Case] = {
     "logistic": Case(lambda s: Logistic(_extent(10_000, s))),
     "chain-1e6-float64": Case(lambda s: Chain(_extent(1_000_000, s), "float64")),
@@ -59,6 +66,7 @@ CASES: dict[str, Case] = {
     "conv2d": Case(lambda s: Convolution(_extent(8, s), 32, (56, 56), 64, is_gradient=False)),
     "conv2d-gradient": Case(lambda s: Convolution(_extent(8, s), 32, (56, 56), 64, is_gradient=True)),
     "conv1d": Case(lambda s: Convolution(_extent(16, s), 32, (1024,), 64, is_gradient=False)),
+    **{f"conv1d-one-{n}": _one_signal(n) for n in (1, 8, 64)},
     "mlp": Case(lambda s: Mlp(_extent(128, s))),
     "lstm": Case(lambda s: Lstm(batch=_extent(16, s))),
     "rnn": Case(lambda s: Rnn(_extent(100, s))),
@@ -67,6 +75,9 @@ CASES: dict[str, Case] = {
     "mixture": Case(lambda s: Mixture(_extent(1000, s))),
     "arm": Case(lambda _: Arm(), has_sizes=False),
     "arm-mapped": Case(lambda s: MappedArm(_extent(1000, s))),
+    "rigid-body": Case(lambda _: RigidBody(), has_sizes=False),
+    "rigid-body-mapped": Case(lambda s: MappedRigidBody(_extent(1000, s))),
+    "voice": Case(lambda _: Voice(), has_sizes=False),
     "softmax-0": Case(lambda s: Softmax(0, _extent(1000, s, axes=2), _extent(1000, s, axes=2))),
     "softmax-1": Case(lambda s: Softmax(1, _extent(1000, s, axes=2), _extent(1000, s, axes=2))),
     "logsumexp-gradient-0": Case(lambda s: LogSumExpGradient(0, *(_extent(1000, s, axes=2),) * 2)),
@@ -147,5 +158,6 @@ SPARSE_CASES: dict[str, Case] = {
     "solve-random": Case(lambda s: Solution("random", _few(s)), has_sizes=False),
     "solve-banded": Case(lambda s: Solution("banded", _banded(s))),
     "solve-triangle": Case(lambda s: TriangularSolution("Poisson", _poisson(s))),
+    "hessian-values": Case(lambda s: HessianValues(_extent(100, s))),
     "bundle-adjustment": Case(lambda s: BundleAdjustment(_extent(5000, s))),
 }

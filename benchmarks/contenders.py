@@ -17,6 +17,8 @@ Contender: TypeAlias = Callable[[], Any]
 
 OURS: Final = ("aotensor", "aotensor, bound")
 DENSE_PEERS: Final = ("JAX", "torch", "torch compiled", "PyTensor Numba", "PyTensor C", "CasADi")
+ONNX_PEERS: Final = ("onnxruntime", "JAX", "torch", "torch compiled")
+"""Of models with constant weights."""
 SPARSE_PEERS: Final = ("JAX", "torch", "PyTensor Numba", "PyTensor C", "MKL")
 UNWRITTEN: Final = "the model is not written for it"
 
@@ -79,6 +81,10 @@ class Model(ABC):
         None where it is not natural: no long loops, factorisations or big matrices there.
         """
         return None
+
+    def onnx(self, onnx: Any) -> bytes:
+        """The model as a serialized ONNX file, its inputs named as in `values`.   Raises: Absent"""
+        raise Absent(UNWRITTEN)
 
     def numpy(self) -> Contender | None:
         """A call that gives all outputs as users of `plain`, NumPy or SciPy, write it; None where nobody does."""

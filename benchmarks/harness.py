@@ -15,7 +15,18 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 LONGEST: Final = 900.0
 """Seconds that a process may take."""
-PACKAGES: Final = ("numpy", "scipy", "jax", "torch", "pytensor", "numba", "casadi", "mkl", "sparse_dot_mkl")
+PACKAGES: Final = (
+    "numpy",
+    "scipy",
+    "jax",
+    "torch",
+    "pytensor",
+    "numba",
+    "casadi",
+    "mkl",
+    "sparse_dot_mkl",
+    "onnxruntime",
+)
 
 
 class Failed(RuntimeError):

@@ -286,3 +286,41 @@ void mixture(int64_t n, const double *restrict alphas, const double *restrict me
   }
   *loss = prior[0] + total - n * (largest + log(shares)) + norms;
 }
+
+/* Rates of rigid bodies against measured ones, ½·Σ (rate - seen)², and its gradient; a body in each lane.
+ * constants: mass, gravity, principal moments of inertia. */
+void rigid_body(int64_t n, const double *restrict constants, const double *restrict angles,
+                const double *restrict spin, const double *restrict push, const double *restrict seen,
+                double *restrict loss, double *restrict by_angles, double *restrict by_spin,
+                double *restrict by_push) {
+  const double inverse = 1.0 / constants[0], gravity = constants[1];
+  const double ix = constants[2], iy = constants[3], iz = constants[4];
+  const double a = (iz - iy) / ix, b = (ix - iz) / iy, c = (iy - ix) / iz;
+#pragma omp parallel for simd if (parallel : n > 500)
+  for (int64_t k = 0; k < n; ++k) {
+    const double *e = angles + 3 * k, *w = spin + 3 * k, *u = push + 6 * k, *s = seen + 9 * k;
+    const double sr = sin(e[0]), cr = cos(e[0]), sp = sin(e[1]), cp = cos(e[1]), sy = sin(e[2]), cy = cos(e[2]);
+    const double fx = u[0] * inverse, fy = u[1] * inverse, fz = u[2] * inverse, over = 1.0 / cp;
+    const double turned = sr * fy + cr * fz, across = cr * fy - sr * fz, ahead = cp * fx + sp * turned;
+    const double lift = sr * w[1] + cr * w[2], swing = lift * over, drop = cr * w[1] - sr * w[2];
+    const double d0 = cy * ahead - sy * across - s[0], d1 = sy * ahead + cy * across - s[1];
+    const double d2 = cp * turned - sp * fx - gravity - s[2], d3 = w[0] + sp * swing - s[3];
+    const double d4 = drop - s[4], d5 = swing - s[5];
+    const double d6 = u[3] / ix - a * w[1] * w[2] - s[6], d7 = u[4] / iy - b * w[2] * w[0] - s[7];
+    const double d8 = u[5] / iz - c * w[0] * w[1] - s[8];
+    loss[k] = 0.5 * (d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3 + d4 * d4 + d5 * d5 + d6 * d6 + d7 * d7 + d8 * d8);
+    const double by_ahead = cy * d0 + sy * d1, by_across = cy * d1 - sy * d0;
+    const double by_turned = cp * d2 + sp * by_ahead, by_fx = cp * by_ahead - sp * d2;
+    const double by_fy = sr * by_turned + cr * by_across, by_fz = cr * by_turned - sr * by_across;
+    const double by_swing = sp * d3 + d5, by_lift = by_swing * over;
+    by_angles[3 * k] = across * by_turned - turned * by_across + drop * by_lift - lift * d4;
+    by_angles[3 * k + 1] = (cp * turned - sp * fx) * by_ahead - (sp * turned + cp * fx) * d2 + cp * swing * d3 +
+                           by_swing * swing * sp * over;
+    by_angles[3 * k + 2] = d1 * (cy * ahead - sy * across) - d0 * (sy * ahead + cy * across);
+    by_spin[3 * k] = d3 - b * w[2] * d7 - c * w[1] * d8;
+    by_spin[3 * k + 1] = sr * by_lift + cr * d4 - a * w[2] * d6 - c * w[0] * d8;
+    by_spin[3 * k + 2] = cr * by_lift - sr * d4 - a * w[1] * d6 - b * w[0] * d7;
+    by_push[6 * k] = by_fx * inverse, by_push[6 * k + 1] = by_fy * inverse, by_push[6 * k + 2] = by_fz * inverse;
+    by_push[6 * k + 3] = d6 / ix, by_push[6 * k + 4] = d7 / iy, by_push[6 * k + 5] = d8 / iz;
+  }
+}

@@ -1,7 +1,8 @@
 """Lower bounds on the time of a row's work on this machine, measured in the same run on the same cores.
 
-stream: every input read once, every output written once, arrays of these sizes. gather: the row's own places, read in
-an array of the row's own size. FMA: its floating point operations as multiply-adds in registers, apart from those in
+stream: every input read once, every output written once, arrays of these sizes: first all reads and then all writes,
+or both in one loop, whichever is faster. gather: the row's own places, read in an array of the row's own size and added
+up by column, or to one number. FMA: its floating point operations as multiply-adds in registers, apart from those in
 products of matrices, which GEMM stands for: those at the speed of a product of 512 rows, if that is faster.
 """
 
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from contenders import Comparison, Contender, Model
+from contenders import Array, Comparison, Contender, Model
 
 import aotensor as aot
 import aotensor.tensor as at
@@ -35,10 +36,14 @@ LEAST: Final = 1 << 15
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit: a call of a kernel, and the row's work as a multiple of the kernel's."""
+    """A limit: a call of a kernel, and the row's work as a multiple of the kernel's.
+
+    name: of the limit; the fastest of several kernels counts.
+    """
 
     call: Contender
     factor: float
+    name: str
 
 
 def work_of(c: Comparison) -> dict[str, float]:
@@ -67,23 +72,36 @@ def _extents(spec: Any, inputs: Mapping[str, Any]) -> dict[str, int]:
 
 
 def limits_of(model: Model, work: Mapping[str, float]) -> dict[str, Limit]:
-    """The limits that a row has."""
+    """The kernels for the limits that a row has."""
     dtype = "float32" if any(getattr(x, "dtype", None) == np.float32 for x in model.values.values()) else "float64"
     read, written = (int(work[name]) // 8 for name in ("read", "written"))
     scale = max(1.0, LEAST / max(1, read + written))
     sizes = {"x": max(1, int(read * scale)), "y": max(1, int(written * scale))}
-    limits = {"stream": Limit(bound(_moved(), None, x=np.ones(sizes["x"]), like=np.ones(sizes["y"])), 1 / scale)}
+    x, like = np.ones(sizes["x"]), np.ones(sizes["y"])
+    limits = {"stream": Limit(bound(_moved(), None, x=x, like=like), 1 / scale, "stream")}
+    if read and written:
+        # Fewer whole blocks than bytes, so that the kernel's work is at most that of the row.
+        few, blocks = min(x.size, like.size), max(x.size, like.size) // min(x.size, like.size)
+        kernel = _reduced() if x.size >= like.size else _repeated()
+        many = np.ones((blocks, few)) if x.size >= like.size else np.ones(few)
+        more = {} if x.size >= like.size else {"like": np.ones(blocks)}
+        share = (x.size + like.size) / (few * (blocks + 1))
+        limits["stream, one loop"] = Limit(bound(kernel, None, x=many, **more), share / scale, "stream")
     rest = max(0.0, work["operations"] - model.products)
     if work["operations"]:
         x = np.full(RESIDENT, 0.5, dtype)
-        limits["FMA"] = Limit(bound(chains_of(dtype), None, x=x), rest / (CHAIN_FLOPS * RESIDENT))
+        limits["FMA"] = Limit(bound(chains_of(dtype), None, x=x), rest / (CHAIN_FLOPS * RESIDENT), "FMA")
     if model.products:
         A = np.full((EDGE, EDGE), 0.5, dtype)
-        limits["GEMM"] = Limit(bound(product_of(dtype), None, x=A, y=A.copy()), model.products / PRODUCT_FLOPS)
+        limits["GEMM"] = Limit(bound(product_of(dtype), None, x=A, y=A.copy()), model.products / PRODUCT_FLOPS, "GEMM")
     if model.gathered is not None:
         table, places = model.gathered
         f = gather_of(table.ndim, str(places.dtype))
-        limits["gather"] = Limit(bound(f, None, x=table, places=places), 1.0)
+        limits["gather"] = Limit(bound(f, None, x=table, places=places), 1.0, "gather")
+        if table.ndim > 1:
+            limits["gather, one sum"] = Limit(
+                bound(_gathered(table, places), None, x=table, places=places), 1.0, "gather"
+            )
     return limits
 
 
@@ -92,7 +110,9 @@ def least_seconds(model: Model, limits: Mapping[str, Limit], times: Mapping[str,
 
     A product is no slower than multiply-adds let it be: where a kernel is, that is no limit of the machine.
     """
-    least = {name: limit.factor * times[name] for name, limit in limits.items()}
+    least: dict[str, float] = {}
+    for name, limit in limits.items():
+        least[limit.name] = min(limit.factor * times[name], least.get(limit.name, float("inf")))
     if "GEMM" in least:
         least["GEMM"] = min(least["GEMM"], times["FMA"] * model.products / (CHAIN_FLOPS * RESIDENT))
     return least
@@ -103,3 +123,21 @@ def _moved() -> aot.Function:
     x, like = at.vector("x", shape=("n",)), at.vector("like", shape=("m",))
     total = x.sum()
     return aot.function([x, like], {"total": total, "written": at.zeros((like.shape[0],)) + total}, name="moved")
+
+
+def _reduced() -> aot.Function:
+    """A function that reads several rows and writes their sum, in one loop."""
+    x = at.matrix("x", shape=("k", "m"))
+    return aot.function([x], {"written": x.sum(axis=0)}, name="reduced")
+
+
+def _repeated() -> aot.Function:
+    """A function that reads a row and writes it several times."""
+    x, like = at.vector("x", shape=("n",)), at.vector("like", shape=("k",))
+    return aot.function([x, like], {"written": like[:, None] * x}, name="repeated")
+
+
+def _gathered(table: Array, places: Array) -> aot.Function:
+    """A function that adds up the elements of the rows at given positions."""
+    x, at_rows = at.matrix("x", shape=("n", table.shape[1])), at.vector("places", dtype=str(places.dtype), shape=("m",))
+    return aot.function([x, at_rows], {"total": x[at_rows].sum()}, name="gathered")

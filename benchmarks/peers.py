@@ -225,6 +225,21 @@ def _prepared_casadi(
     return lambda: call() if inputs else None
 
 
+def add_onnxruntime(c: Comparison, onnxruntime: Any, model: Model) -> None:
+    """onnxruntime with its default optimisations, called on bound buffers."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = len(os.sched_getaffinity(0)), 1
+    serialized = model.onnx(_imported("onnx"))
+    session = onnxruntime.InferenceSession(serialized, options, providers=["CPUExecutionProvider"])
+    binding = session.io_binding()
+    for name, x in model.values.items():
+        binding.bind_cpu_input(name, np.ascontiguousarray(x))
+    for item in session.get_outputs():
+        binding.bind_output(item.name)
+    session.run_with_iobinding(binding)  # makes the buffers into which later calls write
+    c.add("onnxruntime", lambda: session.run_with_iobinding(binding), lambda _: binding.copy_outputs_to_cpu())
+
+
 def add_mkl(c: Comparison, sparse_dot_mkl: Any, model: Model) -> None:
     call = model.mkl(sparse_dot_mkl.dot_product_mkl)
     if call is None:
@@ -240,4 +255,5 @@ PEERS: Final[dict[str, tuple[str, Callable[[Comparison, Any, Model], None]]]] = 
     "PyTensor C": ("pytensor", _add_pytensor("C", "CVM")),
     "CasADi": ("casadi", add_casadi),
     "MKL": ("sparse_dot_mkl", add_mkl),
+    "onnxruntime": ("onnxruntime", add_onnxruntime),
 }

@@ -30,10 +30,10 @@ contenders take one after the other; on one core the time that the processor spe
 The values of all were compared first.
 
 In brackets: how many times as long as aotensor. JAX, PyTorch, PyTensor and NumPy make new outputs at each call and are
-compared with `lib.f(...)`, which does too. C is called on fixed buffers, with arguments converted beforehand, and
-compared with `bound`. It is compiled by `gcc -O3 -march=native -ffast-math -fopenmp`, with the same fusion
-(`benchmarks/kernels.c`). So is the code that CasADi generates, which has threads for what is mapped over samples.
-*torch compiled* is `torch.compile` of value and gradient together, for these shapes.
+compared with `lib.f(...)`, which does too. C and onnxruntime are called on fixed buffers, with arguments converted
+beforehand, and compared with `bound`. C is compiled by `gcc -O3 -march=native -ffast-math -fopenmp`, with the same
+fusion (`benchmarks/kernels.c`). So is the code that CasADi generates, which has threads where it is mapped over
+samples. *torch compiled* is `torch.compile` of value and gradient together, for these shapes.
 
 *Compile* is seconds from nothing to something that can be called: graph, gradient, code; for aotensor also link and
 load, for CasADi gcc. Imports do not count. The parts that all libraries have in common were in the cache folder;
@@ -67,7 +67,7 @@ def main() -> int:
             names = [name for name in ALONE if name not in record["missing"]]
             record["compile"] = compile_seconds(row.case, names, cores[0], arguments.compilations)
 
-    return run(Table("speed", CASES, (*OURS, "C", *DENSE_PEERS, "NumPy"), HEADER), arguments, compiled)
+    return run(Table("speed", CASES, (*OURS, "C", *DENSE_PEERS, "onnxruntime", "NumPy"), HEADER), arguments, compiled)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,8 @@ that the processor spends on the process; two: time on the clock.
 
 
 def main() -> int:
-    columns = (*OURS, "C", "MKL", "SciPy", "torch", "torch compiled", "PyTensor Numba", "PyTensor C", "JAX", "CasADi")
+    compiled = ("torch", "torch compiled", "PyTensor Numba", "PyTensor C", "JAX", "CasADi")
+    columns = (*OURS, "C", "MKL", "SciPy", "single calls", *compiled)
     assert set(SPARSE_PEERS) <= set(columns)
     return run(Table("sparse", SPARSE_CASES, columns, HEADER), parser_of(__doc__).parse_args())
 
