@@ -9,7 +9,7 @@ with rare_collections:
     from aotensor.api import function
     from aotensor.gradient import sparse_checks, subgraphs
     from aotensor.graph import expansion, operations
-    from aotensor.ops import half, index
+    from aotensor.ops import half, index, kernel_call
     from aotensor.ops.complex import counterpart
     from aotensor.ops.numpy_names import elementwise, products, shapes  # noqa: F401  (they register their functions)
     from aotensor.sparse import functions as sparse_functions
@@ -20,6 +20,7 @@ operations.fill(
     halves=half,
     sparse=sparse_functions,
     indexing=index,
+    kernel_calls=kernel_call,
     evaluation=expansion,
     sweeps=subgraphs,
     sparse_checks=sparse_checks,

@@ -127,6 +127,10 @@ class GraphIndexError(GraphError, IndexError):
     """An index outside its axis."""
 
 
+class KernelError(GraphTypeError):
+    """A kernel that uses what its language lacks, mixes dtypes, or writes memory that iterations may share."""
+
+
 class UnusedInputError(GraphTypeError):
     """An input that no output needs, or that is given twice."""
 

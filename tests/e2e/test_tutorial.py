@@ -114,6 +114,8 @@ def environment(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) ->
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    sys.path_importer_cache.pop(".", None)  # a page may import its files from here
     monkeypatch.setenv("AOTENSOR_CACHE_DIR", str(cache))
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "200")

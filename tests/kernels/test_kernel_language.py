@@ -12,7 +12,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint
 
-from aotensor.errors import InternalError
+from aotensor.errors import KernelError
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.types import memref_type
 from aotensor.kernels.language import Bool, Index, Indices, Reals, is_nan, parallel, rolled, unrolled
@@ -144,5 +144,5 @@ ERRORS: dict[Callable[..., Any], tuple[int, str]] = {
 def test_errors_name_the_line(kernel: Callable[..., Any]) -> None:
     offset, text = ERRORS[kernel]
     line = inspect.getsourcelines(kernel)[1] + offset
-    with pytest.raises(InternalError, match=rf"test_kernel_language.py:{line}: kernel {kernel.__name__}: .*{text}"):
+    with pytest.raises(KernelError, match=rf"test_kernel_language.py:{line}: kernel {kernel.__name__}: .*{text}"):
         _translated(kernel)

@@ -215,6 +215,20 @@ class TensorBuilder(Protocol):
         """
         ...
 
+    def kernel(
+        self,
+        symbol: str,
+        operands: Sequence[Tensor],
+        batched: Sequence[bool],
+        results: Sequence[tuple[str, Sequence[Extent]]],
+    ) -> tuple[Tensor, ...]:
+        """Emit a call of the kernel that `aotensor.kernels.op_kernel.KERNELS` has under this symbol.
+
+        batched: has the operand a leading axis of samples? If any has one, so have the results, and the kernel runs
+        once for each sample. results: their dtypes and extents, for one sample.
+        """
+        ...
+
     def empty(self, extents: Sequence[Extent], dtype: str) -> Tensor:
         """A tensor with uninitialised elements."""
         ...

@@ -232,7 +232,7 @@ def lower(
     if not options.allocates:
         refuse_heap(module, sites, {f.name: f.written_names for f in functions})
     if options.check:
-        result.built, guard = with_bounds_check(result.built)
+        result.built, guard = with_bounds_check(module, result.built)
         runner.run(module, [guard])
     _keep_text(result, "loops", texts)
     math = recipe(MATH, math_facts(machine, options.fp, options.scalar), pipeline)

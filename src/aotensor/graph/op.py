@@ -14,7 +14,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
-from aotensor.core.types import Array, TensorType
+from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import (
     GraphError,
     GraphTypeError,
@@ -23,7 +23,7 @@ from aotensor.errors import (
     UnsupportedError,
 )
 from aotensor.graph.operands import check_count, is_complex, is_half, with_operands
-from aotensor.graph.operations import KnownValues, complex_numbers, halves, sparse
+from aotensor.graph.operations import KnownValues, complex_numbers, halves, kernel_calls, sparse
 from aotensor.graph.placeholder import DisconnectedType, NullType
 from aotensor.graph.site import replacement_site, variables_at
 from aotensor.graph.variable import Variable, Variables, as_tensor
@@ -112,8 +112,17 @@ class Op(ABC):
     sees_discrete: ClassVar[bool] = True
     """Its derivative rules are called even if all outputs are discrete; otherwise sweeps assume zeros."""
 
+    kernel: ClassVar[Callable[..., Any] | None] = None
+    """A static method in the kernel language that computes the outputs: it replaces `reference` and `lower`."""
+
+    input_dims: ClassVar[Sequence[Sequence[Dim]]] = ()
+    """For an op with a kernel: names or numbers of the axes of each input; equal names are checked to be equal."""
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if vars(cls).get("kernel") is not None:
+            for rule in {"reference", "expand"} - vars(cls).keys():
+                setattr(cls, rule, getattr(kernel_calls, rule))
         if "name" not in vars(cls) and getattr(cls, "name", None) in {None, *(base.__name__ for base in cls.__mro__)}:
             cls.name = cls.__name__
 
@@ -146,6 +155,11 @@ class Op(ABC):
         found = types if isinstance(types, tuple | list) else (types,)
         if not all(isinstance(type, TensorType) for type in found):
             raise GraphTypeError(f"{self.name}: infer_type gave {types!r:.60}, which is not a TensorType, nor several")
+        if self.kernel is not None:
+            try:
+                kernel_calls.check(self, variables, found)
+            except GraphError as error:
+                raise with_operands(error, self.name, variables) from error
         if not self.takes_complex and any(dtypes.is_complex(type.dtype) for type in found):
             raise complex_numbers.refusal(self.name, variables)
         if not self.takes_half and any(dtypes.is_half(type.dtype) for type in found):
@@ -217,6 +231,13 @@ class Op(ABC):
         """The outputs computed by other ops, which replace this op before lowering; None if the op has `lower` instead.
 
         It also replaces missing derivative rules, connection pattern and batch rule.
+        """
+        return None
+
+    def extents(self, inputs: Sequence[Variable]) -> Sequence[Sequence[Any]] | None:
+        """The extents of each output of an op with a kernel, where its type rule does not say which input has them.
+
+        Numbers and integer scalars; None by default.
         """
         return None
 

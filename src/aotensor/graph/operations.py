@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from aotensor.graph.variable import Variable
     from aotensor.ops import half as halves
     from aotensor.ops import index as indexing
+    from aotensor.ops import kernel_call as kernel_calls
     from aotensor.ops.complex import counterpart as complex_numbers
     from aotensor.sparse import functions as sparse
 
@@ -35,6 +36,7 @@ __all__ = [
     "functions",
     "halves",
     "indexing",
+    "kernel_calls",
     "sparse",
     "sparse_checks",
     "sweeps",

@@ -57,7 +57,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, KernelOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
 
 DYNAMIC = -(2**63)
 
@@ -394,7 +394,7 @@ AOT = Dialect(
     "aot",
     [
         CheckOp, ReshapeOp, ExtractIfOp, CumulateOp, RecurOp, ScatterOp, LapackOp, NonzeroOp, SortOp, SelectOp, ScanOp,
-        BranchOp, SegmentSumOp, ExpandSlicesOp, SumAtOp, PatternOp, DirectOp, ProductAtOp,
+        BranchOp, SegmentSumOp, ExpandSlicesOp, SumAtOp, PatternOp, DirectOp, KernelOp, ProductAtOp,
     ],
     [],
 )  # fmt: skip

@@ -12,7 +12,16 @@ from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import AnyFloat, IndexType, StringAttr, TensorType, UnitAttr, i64
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    DenseArrayBase,
+    IndexType,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    i64,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -187,6 +196,75 @@ class DirectOp(IRDLOperation):
         shapes = [x.type.get_shape() for x in self.tensors if isinstance(x.type, TensorType)]
         if sum(shape.count(DYNAMIC) for shape in shapes) != len(self.sizes) + len(self.counts):
             raise VerifyException("one size or count is needed for each dynamic dim of the results")
+
+
+@irdl_op_definition
+class KernelOp(IRDLOperation):
+    """The outputs of the kernel of a user's op; `aotensor.kernels.op_kernel.KERNELS` has its function.
+
+    arguments: tensors, and scalars for those of rank 0. sizes: one extent per dynamic dim of the results, in order;
+    results of rank 0 have one element. dtypes: of arguments and results, which signless integers do not tell.
+    batched: 1 for arguments with a leading axis of samples, which the results then have, too. numbers: 1 for results of
+    rank 0.
+    """
+
+    name = "aot.kernel"
+    arguments = var_operand_def()
+    sizes = var_operand_def(IndexType)
+    tensors = var_result_def(TensorType)
+    kernel = prop_def(StringAttr)
+    dtypes = prop_def(ArrayAttr[StringAttr])
+    batched = prop_def(DenseArrayBase)
+    numbers = prop_def(DenseArrayBase)
+    fastmath = prop_def(FastMathFlagsAttr)
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    traits = traits_def(Pure())
+    assembly_format = "$kernel $arguments `[` $sizes `]` attr-dict `:` type($arguments) `->` type($tensors)"
+
+    def __init__(
+        self,
+        kernel: str,
+        arguments: Sequence[SSAValue],
+        sizes: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        dtypes: Sequence[str],
+        batched: Sequence[bool],
+        numbers: Sequence[bool],
+        fastmath: FastMathFlagsAttr,
+    ) -> None:
+        super().__init__(
+            operands=[list(arguments), list(sizes)],
+            result_types=[list(result_types)],
+            properties={
+                "kernel": StringAttr(kernel),
+                "dtypes": ArrayAttr(map(StringAttr, dtypes)),
+                "batched": DenseArrayBase.from_list(i64, list(map(int, batched))),
+                "numbers": DenseArrayBase.from_list(i64, list(map(int, numbers))),
+                "fastmath": fastmath,
+            },
+        )
+
+    @property
+    def is_batched(self) -> list[bool]:
+        """Has each argument a leading axis of samples?"""
+        return [bool(n) for n in self.batched.get_values()]
+
+    @property
+    def is_number(self) -> list[bool]:
+        """Has each result rank 0?"""
+        return [bool(n) for n in self.numbers.get_values()]
+
+    def dtypes_of(self) -> tuple[list[str], list[str]]:
+        """The dtypes of the arguments, and of the results."""
+        found = [x.data for x in self.dtypes]
+        return found[: len(self.arguments)], found[len(self.arguments) :]
+
+    def verify_(self) -> None:
+        shapes = [x.type.get_shape() for x in self.tensors if isinstance(x.type, TensorType)]
+        if sum(shape.count(DYNAMIC) for shape in shapes) != len(self.sizes):
+            raise VerifyException("one size is needed for each dynamic dim of the results")
+        if len(self.dtypes) != len(self.arguments) + len(self.tensors):
+            raise VerifyException("one dtype is needed for each argument and result")
 
 
 @irdl_op_definition

@@ -15,7 +15,7 @@ from aotensor.graph.op import Apply
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, RecurOp, ScatterOp, SelectOp, SortOp
-from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, KernelOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
 from aotensor.ir.index_builder import BodyBuilder, Extent, IndexBuilder, Tensor, align, dynamic, static
 from aotensor.ir.location import Locations, locate_after
 from aotensor.ir.scalar_builder import Scalar
@@ -256,6 +256,30 @@ class LibraryBuilder(ABC):
         )  # fmt: skip
         self.insert_op(op)
         return tuple(Tensor(x, dtype, shape) for x, (dtype, _), shape in zip(op.tensors, results, shapes, strict=True))
+
+    def kernel(
+        self,
+        symbol: str,
+        operands: Sequence[Tensor],
+        batched: Sequence[bool],
+        results: Sequence[tuple[str, Sequence[Extent]]],
+    ) -> tuple[Tensor, ...]:
+        samples = [x.extents[0] for x, on in zip(operands, batched, strict=True) if on]
+        front = [self.same_extent(samples, "numbers of samples")] if samples else []
+        shapes = [(*front, *shape) or (1,) for _, shape in results]
+        self.fit(shapes)
+        numbers = [not shape for _, shape in results]
+        op = KernelOp(
+            symbol, [x.ssa for x in operands], dynamic(n for shape in shapes for n in shape),
+            [tensor_type(dtype, static(shape)) for (dtype, _), shape in zip(results, shapes, strict=True)],
+            [*(x.dtype for x in operands), *(dtype for dtype, _ in results)], batched, numbers, self.scalars.fastmath,
+        )  # fmt: skip
+        self.insert_op(op)
+        made = [Tensor(x, dtype, shape) for x, (dtype, _), shape in zip(op.tensors, results, shapes, strict=True)]
+        return tuple(
+            x if front or not is_number else Tensor(self.scalars.load(x, 0).ssa, x.dtype, ())
+            for x, is_number in zip(made, numbers, strict=True)
+        )
 
     def direct(
         self, kind: str, operands: Sequence[Tensor], results: Sequence[tuple[str, Sequence[Extent | None]]]

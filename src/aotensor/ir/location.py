@@ -23,6 +23,9 @@ from aotensor.ir.upstream import walk
 DERIVATIVE: Final = 1
 """The column of what a derivative rule has made, where lines are those of what was differentiated."""
 
+KERNEL: Final = 2
+"""The column of operations of a user's kernel, whose lines are those of the kernel."""
+
 
 class Locations:
     """Maps graph nodes to the locations of their operations, and back: each node has a distinct location object.

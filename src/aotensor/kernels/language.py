@@ -13,6 +13,8 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 
+from aotensor.core.types import Array
+
 Index: TypeAlias = int
 """A count or a position."""
 Word: TypeAlias = int
@@ -44,8 +46,10 @@ unrolled: Final = range
 # --- memory ----------------------------------------------------------------------------------------------------------
 
 
-def alloc(like: list[_T], n: Index) -> list[_T]:
-    """A new vector of n elements with the dtype of another one. In Python they are None until they are written."""
+def alloc(like: list[_T], n: Index, *more: Index) -> list[_T]:
+    """A new array of these extents with the dtype of another one. In Python its elements are unset until written."""
+    if isinstance(like, Checked):
+        return Checked(np.zeros((n, *more), like.array.dtype), is_set=False)  # type: ignore[return-value]
     return [None] * n  # type: ignore[list-item]
 
 
@@ -100,13 +104,17 @@ def order_key(x: Element) -> Word:
 
     Compiled, a uint64 minus 2**63; in Python, where an integer does not tell its dtype, the integer itself.
     """
-    if isinstance(x, float):
+    if isinstance(x, float | np.floating):
         if x != x:
             return MOST
         (bits,) = struct.unpack("<q", struct.pack("<d", x if x else 0.0))
         return bits if bits >= 0 else bits ^ MOST  # type: ignore[no-any-return]
     return int(x)
 
+
+sqrt, exp, expm1, log, log1p = np.sqrt, np.exp, np.expm1, np.log, np.log1p
+sin, cos, tan, tanh, floor, ceil = np.sin, np.cos, np.tan, np.tanh, np.floor, np.ceil
+power = np.power
 
 # --- run as Python ---------------------------------------------------------------------------------------------------
 
@@ -127,6 +135,40 @@ class Bounded(list[_T]):
         if not isinstance(k, int) or k < 0:
             raise IndexError(f"{k} is not a position")
         return k
+
+
+class Checked:
+    """An array of a kernel: refuses positions out of bounds, elements that were never written, and writes to inputs.
+
+    is_set: have the elements values? is_index: are they read as Index?
+    """
+
+    def __init__(self, array: Array, is_set: bool, is_index: bool = False) -> None:
+        self.array, self.is_input, self.is_index = array, is_set, is_index
+        self.written = np.full(array.shape, is_set)
+        self.shape = array.shape
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, where: Any) -> Any:
+        where = self._checked(where)
+        if not self.written[where]:
+            raise IndexError(f"element {where} is read before it is written")
+        return int(self.array[where]) if self.is_index else self.array[where]
+
+    def __setitem__(self, where: Any, value: Any) -> None:
+        where = self._checked(where)
+        if self.is_input:
+            raise IndexError("an input of a kernel may only be read")
+        self.array[where] = value
+        self.written[where] = True
+
+    def _checked(self, where: Any) -> tuple[int, ...]:
+        found = where if isinstance(where, tuple) else (where,)
+        if len(found) != self.array.ndim or not all(0 <= k < n for k, n in zip(found, self.shape, strict=True)):
+            raise IndexError(f"{where} is not a position in an array of shape {self.shape}")
+        return found
 
 
 class _Discarded:

@@ -147,9 +147,11 @@ def known_extents(name: str, dims: Sequence[Dim], sizes: Sequence[Array]) -> tup
     return extents
 
 
-def lowered_extents(b: TensorBuilder, dims: Sequence[Dim], sizes: Sequence[Tensor]) -> list[Extent]:
+def lowered_extents(
+    b: TensorBuilder, dims: Sequence[Dim], sizes: Sequence[Tensor], known: Sequence[Extent] = ()
+) -> list[Extent]:
     """The extents in the IR: the numbers among `dims`, else the next of `sizes`; checked at run time not to be
-    negative.
+    negative, unless they are among the `known` extents of tensors.
     """
     v = b.scalars
     pending = iter(sizes)
@@ -159,7 +161,8 @@ def lowered_extents(b: TensorBuilder, dims: Sequence[Dim], sizes: Sequence[Tenso
             extents.append(dim)
             continue
         extent = v.cast(b.item(next(pending)), dtypes.INDEX)
-        b.check(v.compare("ge", extent, v.index(0)), "extent {found} is negative", found=extent)
+        if extent not in known:
+            b.check(v.compare("ge", extent, v.index(0)), "extent {found} is negative", found=extent)
         extents.append(extent)
     return extents
 

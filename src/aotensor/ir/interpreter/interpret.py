@@ -47,12 +47,13 @@ from aotensor.ir.dialect import (
     SortOp,
 )
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, KernelOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
 from aotensor.ir.interpreter import nest
 from aotensor.ir.interpreter.compressed_axes import interpret_compressed
 from aotensor.ir.interpreter.control import branch, scan
 from aotensor.ir.interpreter.direct import interpret_direct
 from aotensor.ir.interpreter.generic import evaluate_generic, gather
+from aotensor.ir.interpreter.kernels import interpret_kernel
 from aotensor.ir.interpreter.lapack import interpret_lapack
 from aotensor.ir.interpreter.patterns import interpret_pattern
 from aotensor.ir.interpreter.products import product_at
@@ -197,6 +198,8 @@ def _results(op: Operation, operands: Sequence[Array], values: Values) -> Sequen
             return [interpret_compressed(op, *operands)]
         case PatternOp():
             return interpret_pattern(op, operands)
+        case KernelOp():
+            return interpret_kernel(op, operands)
         case DirectOp():
             return interpret_direct(op, operands[: len(op.arguments)])
         case NonzeroOp():

@@ -3,55 +3,83 @@
     %v = memref.load %x[%i]    →    %v = scf.if %inside { memref.load %x[%i] } else { note it in %detail; 0 }
 
 An access out of bounds is skipped; the kernel continues and returns the number of the bounds check at the end. This
-finds bugs of the compiler: in a correct kernel no check fails.
+finds bugs of the compiler, and of the kernels of users' ops: each line of these with accesses has its own number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import FileLineColLoc, MemRefType, ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotensor.ir.index_builder import Extent
-from aotensor.ir.location import builder_before
+from aotensor.ir.location import KERNEL, builder_before
 from aotensor.ir.loop_builder import LoopBuilder, origin
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.upstream import walk
 
 MESSAGE: Final = "an access at {found} lies outside of a buffer of extent {expected}: this is a bug of aotensor"
-_FLAG: Final = 2  # the word of `detail` that records an access out of bounds
+IN_KERNEL: Final = "an access at {found} lies outside of an array of extent {expected}"
+_FLAG: Final = 2  # the word of `detail` that records the number of the check of an access out of bounds
+
+Line: TypeAlias = "tuple[str, int] | None"
+"""A line of the kernel of a user's op; None for code of the compiler."""
 
 
-def check_bounds(module: ModuleOp, numbers: Mapping[str, int]) -> None:
-    """Guard the accesses of every kernel.   numbers: function name → number of its bounds check."""
-    for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and function.sym_name.data.endswith(".kernel"):
-            _guard(function, numbers[function.sym_name.data.removesuffix(".kernel")])
+def check_bounds(module: ModuleOp, numbers: Mapping[str, Mapping[Line, int]]) -> None:
+    """Guard the accesses of every kernel.   numbers: function name → line → number of its bounds check."""
+    for name, function in _kernels(module).items():
+        _guard(function, numbers[name])
 
 
-def _guard(kernel: func.FuncOp, number: int) -> None:
+def lines_with_accesses(module: ModuleOp) -> dict[str, list[tuple[str, int]]]:
+    """Function name → the lines of users' kernels that access arrays."""
+    return {
+        name: sorted({x for op in _accesses(function) if (x := _line_of(op)) is not None})
+        for name, function in _kernels(module).items()
+    }
+
+
+def _kernels(module: ModuleOp) -> dict[str, func.FuncOp]:
+    functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
+    return {x.sym_name.data.removesuffix(".kernel"): x for x in functions if x.sym_name.data.endswith(".kernel")}
+
+
+def _accesses(kernel: func.FuncOp) -> list[memref.LoadOp | memref.StoreOp]:
+    detail = kernel.body.block.args[-2]
+    found = (op for op in walk(kernel) if isinstance(op, memref.LoadOp | memref.StoreOp))
+    return [op for op in found if op.memref is not detail and op.indices]
+
+
+def _line_of(op: Operation) -> Line:
+    where = op.location
+    if isinstance(where, FileLineColLoc) and where.column.data == KERNEL:
+        return where.filename.data, where.line.data
+    return None
+
+
+def _guard(kernel: func.FuncOp, numbers: Mapping[Line, int]) -> None:
     block = kernel.body.block
     detail = block.args[-2]
-    accesses = [op for op in walk(kernel) if isinstance(op, memref.LoadOp | memref.StoreOp) and op.memref is not detail]
-    for op in accesses:
-        if op.indices:
-            _guard_access(op, detail)
+    for op in _accesses(kernel):
+        _guard_access(op, detail, numbers[_line_of(op)])
     terminator, first = block.last_op, block.first_op
     assert terminator is not None and first is not None
     b = LoopBuilder(Builder(InsertPoint.before(first)))
     b.store(b.constant(0, "int64"), detail, [_FLAG])
     b = LoopBuilder(Builder(InsertPoint.before(terminator)))
-    outside = b.compare("ne", b.fetch(detail, [_FLAG], "int64"), b.constant(0, "int64"))
+    number = b.fetch(detail, [_FLAG], "int64")
+    outside = b.compare("ne", number, b.constant(0, "int64"))
     status = Scalar(terminator.operands[0], "int32")
-    terminator.operands[0] = b.select(outside, b.constant(number, "int32"), status).ssa
+    terminator.operands[0] = b.select(outside, b.cast(number, "int32"), status).ssa
 
 
-def _guard_access(op: memref.LoadOp | memref.StoreOp, detail: SSAValue) -> None:
+def _guard_access(op: memref.LoadOp | memref.StoreOp, detail: SSAValue, number: int) -> None:
     b = LoopBuilder(builder_before(op))
     inside: Scalar | None = None
     worst, extent = b.index(0), b.index(0)
@@ -62,7 +90,7 @@ def _guard_access(op: memref.LoadOp | memref.StoreOp, detail: SSAValue) -> None:
     assert inside is not None
 
     def note() -> None:
-        for word, value in enumerate((b.cast(worst, "int64"), b.cast(extent, "int64"), b.constant(1, "int64"))):
+        for word, value in enumerate((b.cast(worst, "int64"), b.cast(extent, "int64"), b.constant(number, "int64"))):
             b.store(value, detail, [word])
 
     def access() -> Sequence[Scalar]:

@@ -7,18 +7,21 @@ these read no memory, call no kernel and divide nothing; otherwise they branch, 
 from __future__ import annotations
 
 import ast
+import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
 from xdsl.ir import SSAValue
 
-from aotensor.core.dtypes import INDEX
+from aotensor.core.dtypes import INDEX, is_float
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.passes.kernels.source import Kernel, source_of
-from aotensor.passes.kernels.values import FUNCTIONS, Number, Vector, allocate_vector, number_of, own_dtype
+from aotensor.kernels import language
+from aotensor.kernels.source import Kernel, source_of
+from aotensor.passes.kernels.op_context import Access, OpContext
+from aotensor.passes.kernels.values import FUNCTIONS, MATH, Number, Vector, allocate_vector, number_of, own_dtype
 
 Value: TypeAlias = "Number | Vector | Mapping[str, Value] | None"
 """A number, a vector, a record, or None for a vector that nobody reads, whose stores are dropped."""
@@ -61,11 +64,14 @@ class Caller(Protocol):
 class Expressions:
     """Translates expressions of one kernel. values: variable → number or vector, at the current statement.
 
-    real: the dtype of `Real`. caller: calls other kernels; None to inline them.
+    real: the dtype of `Real`. caller: calls other kernels; None to inline them. context: of the kernel of a user's op;
+    None for a kernel of the compiler.
     """
 
-    def __init__(self, b: LoopBuilder, kernel: Kernel, real: str, caller: Caller | None = None) -> None:
-        self.b, self.kernel, self.real, self.caller = b, kernel, real, caller
+    def __init__(
+        self, b: LoopBuilder, kernel: Kernel, real: str, caller: Caller | None = None, context: OpContext | None = None
+    ) -> None:
+        self.b, self.real, self.caller, self.context = b, real, caller, context
         self.source = source_of(kernel)
         self.values: dict[str, Value] = {}
 
@@ -85,11 +91,11 @@ class Expressions:
                 if isinstance(condition, Scalar):
                     return self.choice(expression, condition, body, otherwise)
                 return self.value(body if condition else otherwise)
-            case ast.Call(func=ast.Name(id="alloc"), args=[like, n]):
+            case ast.Call(func=ast.Name(id="alloc"), args=[like, *extents]):
                 vector = self.vector(like)
                 if vector is None:
                     raise self.source.error(expression, "alloc needs the vector whose dtype it copies")
-                return vector.allocated(self.b, self.extent(n))
+                return vector.allocated(self.b, [self.extent(n) for n in extents])
             case ast.Call(func=ast.Name(id=("alloc_words" | "alloc_indices") as name), args=[n]):
                 return allocate_vector(self.b, "int64" if name == "alloc_words" else INDEX, self.extent(n))
             case _:
@@ -139,7 +145,7 @@ class Expressions:
         match node:
             case ast.Name(id=name) if name in self.values:
                 return self.values[name]
-            case ast.Name(id=name) if isinstance(known := self.kernel.__globals__.get(name), bool | int | float):
+            case ast.Name(id=name) if isinstance(known := self.source.outer(name), bool | int | float):
                 return known
             case ast.Attribute(value=ast.Name() as record, attr=name) if isinstance(
                 fields := self.named(record), Mapping
@@ -259,7 +265,7 @@ class Expressions:
 
     def is_cheap_kernel(self, name: str) -> bool:
         """Is a function an inlined kernel that returns a cheap expression?"""
-        callee = self.kernel.__globals__.get(name)
+        callee = self.source.outer(name)
         if callee is None or self.caller is not None:
             return False
         match source_of(callee).tree.body:
@@ -267,12 +273,41 @@ class Expressions:
                 return self.is_cheap(value)
         return False
 
-    def fetch(self, expression: ast.Subscript) -> Scalar:
-        """Read an element of a vector."""
+    def fetch(self, expression: ast.Subscript) -> Number:
+        """Read an element of a vector, or an extent `x.shape[axis]`."""
+        match expression:
+            case ast.Subscript(value=ast.Attribute(attr="shape"), slice=ast.Constant(value=int() as axis)):
+                extents = self.extents(expression.value)
+                if not 0 <= axis < len(extents):
+                    raise self.source.error(expression, f"axis {axis} of an array of rank {len(extents)}")
+                return extents[axis]
         vector = self.vector(expression.value)
         if vector is None:
             raise self.source.error(expression, "a vector that nobody reads is read")
-        return vector.fetch(self.b, self.extent(expression.slice))
+        return vector.fetch(self.b, *self.position(expression, vector, False))
+
+    def position(self, expression: ast.Subscript, vector: Vector, is_write: bool) -> tuple[Extent, ...]:
+        """The position of an element that is read or written."""
+        parts = expression.slice.elts if isinstance(expression.slice, ast.Tuple) else [expression.slice]
+        where = tuple(self.extent(x) for x in parts)
+        rank = 1 if vector.extents is None else len(vector.extents)
+        if len(where) != rank:
+            raise self.source.error(expression, f"{len(where)} positions in an array of rank {rank}")
+        if any(isinstance(n, int) and n < 0 for n in where):
+            raise self.source.error(
+                expression, "a position is negative", hint="count from the front, as in x[len(x) - 1]"
+            )
+        if self.context is not None and self.context.accesses is not None:
+            self.context.accesses.append(Access(self.source, expression, vector.buffer, where, is_write))
+        return where
+
+    def extents(self, expression: ast.expr) -> tuple[Extent, ...]:
+        """The extents of the array `x` in `x.shape` or `len(x)`."""
+        named = expression.value if isinstance(expression, ast.Attribute) else expression
+        vector = self.vector(named)
+        if vector is None or vector.extents is None:
+            raise self.source.error(expression, "the extents of this vector are not known: pass them as arguments")
+        return vector.extents
 
     def vector(self, expression: ast.expr) -> Vector | None:
         """The vector that an expression names."""
@@ -294,6 +329,15 @@ class Expressions:
                     return [on_numbers(x, y)]
                 a, c = self.alike(call, x, y)
                 return [getattr(b, of_extents if a.dtype == INDEX else verb)(a, c)]
+            case "len", [array]:
+                return [self.extents(array)[0]]
+            case "float", [argument]:
+                x = self.number(argument)
+                return [b.cast(x, self.real) if isinstance(x, Scalar) else float(x)]
+            case _, [argument] if name in MATH:
+                return [b.math(name, self.floating(argument))]
+            case "power", [first, second]:
+                return [b.math2("pow", *(self.floating(x) for x in (first, second)))]
             case "zero", [like] if (vector := self.vector(like)) is not None:
                 return [b.constant(0, vector.dtype)]
             case "prefetch", [vector, k]:
@@ -306,8 +350,8 @@ class Expressions:
                 if name == "word" and not isinstance(x, Scalar):
                     return [b.constant(x, "int64")]
                 return [FUNCTIONS[name](b, number_of(b, x, own_dtype(x, self.real)))]
-        callee = self.kernel.__globals__.get(name)
-        if not callable(callee):
+        callee = self.source.outer(name)
+        if not inspect.isfunction(callee) or callee.__module__ == language.__name__:
             raise self.source.unknown(call)
         if len(call.args) != len(source_of(callee).arguments):
             raise self.source.error(call, f"{name} has {len(source_of(callee).arguments)} arguments")
@@ -316,5 +360,13 @@ class Expressions:
             return self.inlined(callee, arguments)
         return self.caller(b, callee, arguments, self.real)
 
+    def floating(self, argument: ast.expr) -> Scalar:
+        """An argument of an elementary function."""
+        x = self.number(argument)
+        found = number_of(self.b, x, self.real)
+        if not is_float(found.dtype):
+            raise self.source.error(argument, f"{found.dtype} where a float is needed", hint="convert with float(…)")
+        return found
 
-_CASTS: Final = "convert with int(…) to an index, with word(…) to a word"
+
+_CASTS: Final = "convert with int(…) to an index, with word(…) to a word, with float(…) to Real"

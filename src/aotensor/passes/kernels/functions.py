@@ -20,8 +20,8 @@ from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, index
 from aotensor.ir.upstream import walk
+from aotensor.kernels.source import VECTORS, Kernel, source_of
 from aotensor.passes.kernels.expressions import Argument
-from aotensor.passes.kernels.source import VECTORS, Kernel, source_of
 from aotensor.passes.kernels.translate import Translation
 from aotensor.passes.kernels.values import Number, Vector, number_of
 from aotensor.passes.outlining.outline import NO_ALIAS

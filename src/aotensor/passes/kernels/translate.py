@@ -20,9 +20,11 @@ from xdsl.ir import SSAValue
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
+from aotensor.kernels.source import VECTORS, Kernel, stored_names
 from aotensor.passes.kernels.expressions import Argument, Expressions, Value
-from aotensor.passes.kernels.source import VECTORS, Kernel, stored_names
+from aotensor.passes.kernels.op_context import OpContext
 from aotensor.passes.kernels.values import Number, Vector, as_vector, number_of, own_dtype
+from aotensor.passes.kernels.work import work_of
 
 _RANGES: Final[Mapping[str, Mapping[str, Any]]] = {
     "range": {},
@@ -34,15 +36,17 @@ _DTYPES: Final = {"Index": "index", "Word": "int64", "Bool": "bool"}
 """Annotation → the dtype of a number."""
 
 
-def inline_kernel(b: LoopBuilder, kernel: Kernel, *arguments: Argument, real: str = "float64") -> list[Number]:
+def inline_kernel(
+    b: LoopBuilder, kernel: Kernel, *arguments: Argument, real: str = "float64", context: OpContext | None = None
+) -> list[Number]:
     """Translate a kernel, and those that it calls, into the function under construction; return its results.
 
     Arguments that are Python numbers are constants of the kernel; None is a vector that nobody reads. real: the dtype
-    of `Real`.
+    of `Real`. context: of the kernel of a user's op.
 
-    Raises: InternalError with the line of code outside of the language.
+    Raises: KernelError with the line of code outside of the language.
     """
-    return Translation(b, kernel, real).run(arguments)
+    return Translation(b, kernel, real, context=context).run(arguments)
 
 
 class Translation(Expressions):
@@ -80,13 +84,15 @@ class Translation(Expressions):
         return Scalar(x.ssa, _DTYPES.get(annotation, x.dtype)) if isinstance(x, Scalar) else x
 
     def inlined(self, callee: Kernel, arguments: Sequence[Argument]) -> list[Number]:
-        return Translation(self.b, callee, self.real, self.caller).run(arguments)
+        return Translation(self.b, callee, self.real, self.caller, self.context).run(arguments)
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
             self.statement(statement)
 
     def statement(self, statement: ast.stmt) -> None:
+        if self.context is not None:
+            self.context.locate(self.b, self.source, statement)
         match statement:
             case ast.Expr(value=ast.Constant(value=str())):
                 pass  # the docstring
@@ -116,6 +122,8 @@ class Translation(Expressions):
         match value:
             case ast.Tuple(elts=parts):
                 found: Sequence[Value] = [self.value(x) for x in parts]
+            case ast.Attribute(attr="shape"):
+                found = self.extents(value)
             case ast.Call():
                 found = self.call(value)
             case _:
@@ -133,8 +141,12 @@ class Translation(Expressions):
 
     def store(self, target: ast.Subscript, value: Number) -> None:
         vector = self.vector(target.value)
-        if vector is not None:
-            vector.store(self.b, self.extent(target.slice), self.as_scalar(target, value, vector.dtype))
+        if vector is None:
+            return
+        if vector.is_input:
+            raise self.source.error(target, f"{ast.unparse(target.value)} is an input, which the kernel may only read")
+        where = self.position(target, vector, True)
+        vector.store(self.b, self.as_scalar(target, value, vector.dtype), *where)
 
     # --- loops and branches --------------------------------------------------------------------------------------
 
@@ -157,7 +169,7 @@ class Translation(Expressions):
             if carried or start != 0:
                 what = "a loop on several cores assigns" if carried else "a loop on several cores starts at 0, not at"
                 raise self.source.error(statement, f"{what} {next(iter(carried), start)}")
-            self.b.parallel(stop, step, lambda i: self.alone(body, {name: i}))
+            self.on_cores(body, name, stop, step)
         elif kind == "unrolled":
             if not (isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)):
                 raise self.source.error(statement, "the bounds of an unrolled loop must be known when compiling")
@@ -169,14 +181,38 @@ class Translation(Expressions):
         else:
             raise self.source.unknown(statement.iter)
 
+    def on_cores(self, body: Sequence[ast.stmt], name: str, stop: Extent, step: Extent) -> None:
+        """Translate a parallel loop; that of a user's op by chunks, unless it has a step, and checked."""
+        if self.context is None:
+            self.b.parallel(stop, step, lambda i: self.alone(body, {name: i}))
+            return
+        counters = list[Scalar]()
+
+        def iteration(i: Scalar) -> None:
+            counters.append(i)
+            self.alone(body, {name: i})
+
+        def one_of_chunk(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+            iteration(i)
+            return ()
+
+        def chunk(start: Scalar) -> None:
+            self.b.loop(start, self.b.imin(self.b.iadd(start, size), stop), (), one_of_chunk)
+
+        with self.context.checking(lambda: counters[-1], step):
+            size = self.context.chunk_size(stop, work_of(self, body)) if step == 1 else step
+            self.b.parallel(stop, size, chunk if step == 1 else iteration)
+
     def bounds(self, statement: ast.For, bounds: Sequence[ast.expr]) -> tuple[Extent, Extent, Extent]:
-        """The start, stop and step of a range."""
+        """The start, stop and step of a range.   Raises: KernelError for a step that is known not to be positive"""
         match [self.extent(x) for x in bounds]:
             case [stop]:
                 return 0, stop, 1
             case [start, stop]:
                 return start, stop, 1
             case [start, stop, step]:
+                if isinstance(step, int) and step <= 0:
+                    raise self.source.error(statement, f"a step of {step}: steps are positive", hint=_DOWNWARDS)
                 return start, stop, step
             case _:
                 raise self.source.unknown(statement.iter)
@@ -252,6 +288,9 @@ class Translation(Expressions):
     def variable(self, name: str) -> Number:
         """The number that a variable holds."""
         return self.number(ast.copy_location(ast.Name(name, ast.Load()), self.source.tree))
+
+
+_DOWNWARDS: Final = "for a loop downwards, let k run upwards and use n - 1 - k"
 
 
 def _assigned_at_top(body: Sequence[ast.stmt]) -> set[str]:

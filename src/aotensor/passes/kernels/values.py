@@ -23,43 +23,46 @@ Number: TypeAlias = "Scalar | bool | int | float"
 
 @dataclass(frozen=True)
 class Vector:
-    """A vector of a kernel: elements of a buffer.
+    """A vector, or an array of higher rank, of a kernel: elements of a buffer.
 
     stored: their dtype in memory, which signless integers do not tell. at: position → indices of the buffer, by default
-    those of a 1-D buffer. dtype: what they are converted to when they are read, and from when they are written; by
-    default `stored`.
+    the same. dtype: what they are converted to when they are read, and from when they are written; by default `stored`.
+    extents: where the kernel may ask for them. is_input: may the kernel only read it?
     """
 
     buffer: SSAValue
     stored: str
-    at: Callable[[Extent], Sequence[Extent]] = lambda k: [k]
+    at: Callable[..., Sequence[Extent]] = lambda *where: where
     converted: str | None = None
+    extents: tuple[Extent, ...] | None = None
+    is_input: bool = False
 
     @property
     def dtype(self) -> str:
         """The dtype of elements in a kernel."""
         return self.converted or self.stored
 
-    def fetch(self, b: LoopBuilder, k: Extent) -> Scalar:
-        """Emit the load of element k."""
-        return b.cast(b.fetch(self.buffer, self.at(k), self.stored), self.dtype)
+    def fetch(self, b: LoopBuilder, *where: Extent) -> Scalar:
+        """Emit the load of an element."""
+        return b.cast(b.fetch(self.buffer, self.at(*where), self.stored), self.dtype)
 
-    def store(self, b: LoopBuilder, k: Extent, value: Scalar) -> None:
-        """Emit the store of element k."""
-        b.store(b.cast(value, self.stored), self.buffer, self.at(k))
+    def store(self, b: LoopBuilder, value: Scalar, *where: Extent) -> None:
+        """Emit the store of an element."""
+        b.store(b.cast(value, self.stored), self.buffer, self.at(*where))
 
-    def allocated(self, b: LoopBuilder, n: Extent) -> Vector:
-        """Allocate a vector like this one, of n elements."""
+    def allocated(self, b: LoopBuilder, extents: Sequence[Extent]) -> Vector:
+        """Allocate an array like this one, of other extents."""
         kind = self.buffer.type
         assert isinstance(kind, MemRefType)
-        return replace(self, buffer=b.allocate(kind.element_type, [n]), at=lambda k: [k])
+        made = b.allocate(kind.element_type, extents)
+        return replace(self, buffer=made, at=lambda *where: where, extents=tuple(extents), is_input=False)
 
 
 def allocate_vector(b: LoopBuilder, dtype: str, n: Extent) -> Vector:
     """Allocate a vector of n elements of a dtype; of "index": int64 that are read as index."""
     if dtype == dtypes.INDEX:
-        return Vector(b.allocate(element_type("int64"), [n]), "int64", converted=dtype)
-    return Vector(b.allocate(element_type(dtype), [n]), dtype)
+        return Vector(b.allocate(element_type("int64"), [n]), "int64", converted=dtype, extents=(n,))
+    return Vector(b.allocate(element_type(dtype), [n]), dtype, extents=(n,))
 
 
 def as_vector(x: SSAValue | Vector, annotation: str) -> Vector:
@@ -121,3 +124,6 @@ FUNCTIONS: Final[dict[str, Callable[[LoopBuilder, Any], Number]]] = {
     "trailing_zeros": _trailing_zeros,
 }
 """Name → the function of one scalar, which has no effect and no errors."""
+
+MATH: Final = ("sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "floor", "ceil")
+"""Elementary functions of one float."""

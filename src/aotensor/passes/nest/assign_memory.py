@@ -23,14 +23,25 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import LapackOp, ReshapeOp, ScatterOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import PatternOp, ProductAtOp
+from aotensor.ir.dialect_sparse import KernelOp, PatternOp, ProductAtOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OutputAttr, OverAttr, OwnAttr, ProductOp, Storage, ValueOp
 from aotensor.ir.nest.tree import gathers, is_register, sole_writer, writers
 from aotensor.ir.upstream import walk
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 
-_MAKERS = (ValueOp, ProductOp, ProductAtOp, tensor.InsertSliceOp, ScatterOp, LapackOp, PatternOp, ScanOp, BranchOp)
+_MAKERS = (
+    ValueOp,
+    ProductOp,
+    ProductAtOp,
+    tensor.InsertSliceOp,
+    ScatterOp,
+    LapackOp,
+    PatternOp,
+    KernelOp,
+    ScanOp,
+    BranchOp,
+)
 """Operations whose results own their memory: they are not views of other values, inputs or constants."""
 
 

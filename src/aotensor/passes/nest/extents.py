@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint
 
 from aotensor.ir.dialect import CheckOp, LapackOp, NonzeroOp, ReshapeOp, SelectOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, KernelOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
 from aotensor.ir.extents import AllSources, is_scalar
 from aotensor.ir.nest.loops import EntriesOp, ForOp
 from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp
@@ -83,7 +83,7 @@ class Extents:
                 self._shapes[op.result] = self._sized(op.result, op.dynamicSizes)
             case ReshapeOp() | ProductAtOp():
                 self._shapes[op.result] = self._sized(op.result, op.sizes)
-            case LapackOp() | PatternOp():
+            case LapackOp() | PatternOp() | KernelOp():
                 sizes = iter(op.sizes)
                 self._shapes.update((x, self._sized(x, sizes)) for x in op.tensors)
             case DirectOp():

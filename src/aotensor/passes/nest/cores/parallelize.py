@@ -24,7 +24,7 @@ from xdsl.ir import Operation
 
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import CumulateOp, LapackOp, RecurOp, SelectOp, SortOp
-from aotensor.ir.dialect_sparse import PatternOp
+from aotensor.ir.dialect_sparse import KernelOp, PatternOp
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import MATRICES, PARALLEL_LINES
 from aotensor.ir.nest.tree import known_extent
@@ -81,6 +81,8 @@ def parallelize(module: ModuleOp, target: Target) -> None:
 
 def _has_independent_lines(op: Operation) -> bool:
     """Does an operation process independent lines of a tensor, or independent rows of a matrix?"""
+    if isinstance(op, KernelOp):
+        return any(op.is_batched)
     along = CumulateOp | RecurOp | SortOp | SelectOp | tensor.InsertSliceOp
     has_lines = MATRICES in op.attributes or isinstance(op, along)
     kind = op.operands[0].type if has_lines else None
