@@ -22,6 +22,7 @@ _LISTED: Final = {
         "power_flow",
         "eight_schools",
         "reaction",
+        "shooting",
     ),
     "Networks": ("mlp", "convnet", "recurrent"),
     "Sparse": (

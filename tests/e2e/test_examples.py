@@ -264,3 +264,15 @@ def test_calibration_finds_the_parameters_by_hand(run: Runner) -> None:
     assert len(found) == 3 and found == by_hand, text
     # investment / output is depreciation · capital / output
     assert "-1.000 %, +1.000 %, +0.000 %" in text
+
+
+def test_shooting_finds_the_least_effort(run: Runner) -> None:
+    text = run(EXAMPLES / "shooting.py")
+    assert "success True" in text
+    effort = re.search(r"effort (\S+), by solve_bvp (\S+); largest difference of the torques (\S+)", text)
+    assert effort and float(effort[1]) == pytest.approx(float(effort[2]), rel=1e-7), text
+    assert float(effort[3]) < 1e-6
+    slopes = re.findall(r"derivative of the effort by \w+ (\S+), by .* (\S+)$", text, re.MULTILINE)
+    assert len(slopes) == 2
+    for ours, theirs in slopes:
+        assert float(ours) == pytest.approx(float(theirs), rel=1e-4)
