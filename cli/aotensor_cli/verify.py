@@ -15,16 +15,29 @@ from aotensor.verification.verify import verify_function
 from aotensor_cli.model import load_model
 from aotensor_cli.options import Exit, Refusal
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
+from aotensor_cli.reading.training import wanted_training, with_steps
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table
 
 
 def run(
-    subject: str, samples: int, seed: int, rtol: float | None, gradients: bool, tool: str | None, as_json: bool
+    subject: str,
+    samples: int,
+    seed: int,
+    rtol: float | None,
+    gradients: bool,
+    tool: str | None,
+    train: str | None,
+    optimizer: str | None,
+    wrt: str | None,
+    as_json: bool,
 ) -> int:
     """Run `aotensor verify` with the parameters that `commands/verify.py` declares; returns the exit code."""
     path, _ = split_name(subject)
+    training = wanted_training(train, optimizer, wrt)
     if is_library(path):
+        if training is not None:
+            raise Refusal(f"{path}: a library has no training step to add", "verify the model with --train")
         if tool is not None:
             raise Refusal(f"{path}: a library has no C source to compile", "verify the model with --with cc")
         _refuse_options_of_models(path)
@@ -32,7 +45,8 @@ def run(
             reports = [verify_library(path, read_library(path))]
     else:
         reports = []
-        for f in load_model(subject).functions:
+        functions = list(load_model(subject, training.wrt if training is not None else ()).functions)
+        for f in [*functions, *(with_steps(functions, training) if training is not None else [])]:
             with progress(f"verifying {f.name}") as begin, without_remarks():
                 reports.append(verify_function(f, samples, seed, rtol, gradients, begin, tool == "cc"))
     _show(reports, as_json)

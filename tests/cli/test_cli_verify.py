@@ -54,6 +54,37 @@ def test_model_passes(call: Call, model: Path) -> None:
     assert re.search(r"^  loss by X, y, w +right +duality .*order 2\.0.*; compiled: ", answer.out, re.MULTILINE)
 
 
+TRAINED: Final = """
+import numpy as np
+import aotensor as aot, aotensor.tensor as at
+w = aot.shared(np.array([0.5, -0.25]), name="weight", shape=(2,))
+X = at.matrix("X", shape=(3, 2))
+f = aot.function([X], {"score": X @ w}, name="f")
+"""
+
+
+def test_a_training_step_is_checked(call: Call, tmp_path: Path) -> None:
+    """The model, its step and its start; parameters after a step have a gradient, too."""
+    path = tmp_path / "trained.py"
+    path.write_text(TRAINED)
+    options = ("--train", "loss=mse", "--optimizer", "sgd:learning_rate=0.1", "--wrt", "weight", "--samples", "1")
+    answer = call("verify", str(path), *options)
+    assert answer.code == 0, answer.out
+    assert re.findall(r"^(\w+): \d+ ok", answer.out, re.MULTILINE) == ["f", "f_step", "f_start"]
+    assert re.search(r"^  new_weight by X, target, weight +right ", answer.out, re.MULTILINE)
+
+
+def test_training_needs_a_model_and_all_options(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "trained.py"
+    path.write_text(TRAINED)
+    answer = call("verify", str(path), "--wrt", "weight")
+    assert answer.code == 2 and "--wrt needs --train" in answer.err
+    library = tmp_path / "libf.so"
+    library.write_bytes(b"\x7fELF")
+    answer = call("verify", str(library), "--train", "loss=mse", "--wrt", "weight")
+    assert answer.code == 2 and "a library has no training step to add" in answer.err
+
+
 def test_wrong_gradient_fails_with_1_and_a_noisy_one_does_not(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "noisy.py"
     path.write_text(NOISY)

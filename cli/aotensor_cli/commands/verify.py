@@ -6,7 +6,7 @@ import click
 
 from aotensor_cli.commands.declaration import declare
 from aotensor_cli.commands.names import MOST_SAMPLES
-from aotensor_cli.options import FiniteRange, debug_option, extent_options, json_option
+from aotensor_cli.options import FiniteRange, debug_option, extent_options, json_option, training_options
 from aotensor_cli.reading.completion import complete_subject
 
 
@@ -23,6 +23,7 @@ from aotensor_cli.reading.completion import complete_subject
     "--with", "tool", type=click.Choice(["cc"]),
     help="Also compile the C source with the system's C compiler: its bits must be those of --fp strict.",
 )  # fmt: skip
+@training_options
 @extent_options
 @json_option
 @debug_option
