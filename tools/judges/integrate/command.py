@@ -13,7 +13,8 @@ from typing import Any, Final
 import numpy as np
 from tools.judges.integrate.ours import METHODS
 from tools.judges.integrate.page import PAGE, PEERS, cheapest, page, ratio
-from tools.judges.integrate.problems import PROBLEMS, Problem
+from tools.judges.integrate.problem import Problem
+from tools.judges.integrate.problems import PROBLEMS
 from tools.judges.workers import run_each
 
 CLOSE: Final = 1e-8

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from tools.judges.integrate.problems import Problem
+from tools.judges.integrate.problem import Problem
 
 import aotensor as aot
 import aotensor.tensor as at

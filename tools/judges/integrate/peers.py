@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from scipy.integrate import solve_ivp
 from tools.judges.integrate.ours import MAX_STEPS
-from tools.judges.integrate.problems import Problem
+from tools.judges.integrate.problem import Problem
 
 DIGITS: Final = range(2, 13)
 PATIENCE: Final = 0.5

@@ -16,7 +16,8 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 
 from tools.judges.integrate import ours
 from tools.judges.integrate.peers import Run, by_diffrax, by_scipy
-from tools.judges.integrate.problems import PROBLEMS, Problem
+from tools.judges.integrate.problem import Problem
+from tools.judges.integrate.problems import PROBLEMS
 
 
 def from_c(problem: Problem, folder: Path) -> Iterator[Run]:
