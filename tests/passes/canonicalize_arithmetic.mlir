@@ -62,3 +62,22 @@ func.func @powers_of_two(%x: f64, %y: f32) -> (f64, f32, f64, f32, f64) attribut
   %e = arith.divf %x, %zero : f64
   func.return %a, %b, %c, %d, %e : f64, f32, f64, f32, f64
 }
+
+// A power whose exponent is half a small odd number is a product with a square root, of inf for −inf and of 0 for −0; other
+// exponents stay.
+// CHECK-LABEL: func.func @half_powers
+// CHECK: arith.cmpf oeq, %x, {{.*}} : f64
+// CHECK: [[X:%\S+]] = arith.select {{.*}}, {{.*}}, %x : f64
+// CHECK: [[Z:%\S+]] = arith.addf [[X]], {{.*}} fastmath<contract> : f64
+// CHECK: [[R:%\S+]] = math.sqrt [[Z]] fastmath<contract> : f64
+// CHECK: arith.mulf [[Z]], [[R]] fastmath<contract> : f64
+// CHECK: math.powf %x
+// CHECK-NOT: math.powf
+// CHECK: func.return
+func.func @half_powers(%x: f64) -> (f64, f64) attributes {dims = [[]]} {
+  %half = arith.constant 1.5 : f64
+  %a = math.powf %x, %half fastmath<contract> : f64
+  %third = arith.constant 0.3 : f64
+  %b = math.powf %x, %third : f64
+  func.return %a, %b : f64, f64
+}

@@ -186,6 +186,13 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
         lacks(r"arith\.divf"),
     ),
     Row(
+        "powers of half an odd number",
+        without_pass("canonicalize"),
+        of_vector(lambda x: x**1.5),
+        "tensor-opt",
+        lacks(r"math\.powf"),
+    ),
+    Row(
         "arithmetic that is the same in all iterations",
         without_pass("canonicalize"),
         invariant,

@@ -16,6 +16,7 @@ from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import AffineMapAttr, AnyFloat, ArrayAttr, FloatAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.math import PowFOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.traits import is_side_effect_free
@@ -27,6 +28,7 @@ from aotensor.ir.dialect_sparse import ProductAtOp
 from aotensor.ir.types import DTYPE_OF_FLOAT, index
 from aotensor.ir.upstream import walk
 from aotensor.passes.fold_constant_copies import is_in_order
+from aotensor.passes.half_powers import expand_half_power
 from aotensor.passes.lapack.unused_results import drop_unused_results
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
@@ -38,8 +40,8 @@ _LARGEST_POWER: Final[Mapping[Attribute, int]] = {kind: -DTYPES[name].exponent f
 @ir_pass("canonicalize", level="tensor", topic="arithmetic")
 def canonicalize(module: ModuleOp) -> None:
     """Folds transposes, broadcasts, new axes and fills into index maps or scalars of their readers; removes
-    identities; division by a power of two becomes multiplication; unused factorisation outputs are dropped; hoists
-    loop-invariant scalars; removes dead operations.
+    identities; division by a power of two becomes multiplication, and x**1.5 a product with a square root; unused
+    factorisation outputs are dropped; hoists loop-invariant scalars; removes dead operations.
     """
     for function in functions_of(module):
         for inner in list(walk(function)):
@@ -204,7 +206,10 @@ def _replace(old: Operation, new: Operation, value: SSAValue) -> None:
 
 
 def _fold_arithmetic(op: Operation) -> None:
-    """Simplify x·1, x/1, x−0, x+(−0), −(−x), and x/2^k to x·2^−k: exact for every x, nan and signed zeros included."""
+    """Simplify x·1, x/1, x−0, x+(−0), −(−x), and x/2^k to x·2^−k: exact for every x, nan and signed zeros included.
+
+    Powers like x^1.5 become products and square roots.
+    """
     match op:
         case _ if type(op) not in _FOLDED:
             pass
@@ -220,11 +225,13 @@ def _fold_arithmetic(op: Operation) -> None:
             _forward(op, op.operand.owner.operand)
         case arith.DivfOp() if (inverse := _exact_inverse(op.rhs)) is not None:
             _multiply(op, inverse)
+        case PowFOp():
+            expand_half_power(op)
         case _:
             pass
 
 
-_FOLDED: Final = frozenset({arith.MulfOp, arith.DivfOp, arith.SubfOp, arith.NegfOp})
+_FOLDED: Final = frozenset({arith.MulfOp, arith.DivfOp, arith.SubfOp, arith.NegfOp, PowFOp})
 
 
 def _exact_inverse(x: SSAValue) -> float | None:
