@@ -78,7 +78,7 @@ def test_selects(name: str) -> None:
     assert found == order[ranks].tolist()
     assert [order_key(x.tolist()[k]) for k in found] == [keys[rank] for rank in ranks]
 
-    for many in sorted({1, 2, n // 64, n // 2, n} - {0}):
+    for many in sorted({1, 2, n // 64, n // 16, n // 2, n} - {0}):
         for is_last in (False, True) if many <= n else ():
             for by_blocks in (False, True):
                 found = _at_one_end(x, many, is_last, by_blocks)
@@ -93,12 +93,13 @@ def test_long_lines_are_selected_in_rounds() -> None:
 
 
 def test_as_many_blocks_are_searched_as_elements_are_wanted() -> None:
-    """Whatever the elements: at most `many` blocks are read again after each element was read once."""
-    for x in (np.arange(640.0), np.zeros(640), np.arange(640.0)[::-1], RNG.integers(0, 3, 640) * 1.0):
-        source, many = _Counted(x.tolist()), 3
-        kept = Kept(_empty(640), _empty(640))
-        block_selection.at_one_end(source, 640, many, True, True, _empty(many), _memory(640), kept)
-        assert source.reads == 640 + many * selection.BLOCK
+    """Whatever the elements: `many` blocks are read again after each element was read once."""
+    many = 3
+    for n, size in ((160, block_selection.SMALL), (640, selection.BLOCK)):
+        for x in (np.arange(n) * 1.0, np.zeros(n), np.arange(n)[::-1] * 1.0, RNG.integers(0, 3, n) * 1.0):
+            source, kept = _Counted(x.tolist()), Kept(_empty(n), _empty(n))
+            block_selection.at_one_end(source, n, many, True, True, _empty(many), _memory(n), kept)
+            assert source.reads == n + many * size
 
 
 class _Counted(Bounded[float]):

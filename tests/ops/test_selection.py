@@ -99,8 +99,8 @@ def test_keys_of_floats_need_no_jump() -> None:
     assert re.search(r"(%\w+) = arith\.shrsi .*\n(.*\n)?.* = arith\.shrui \1, ", text)
 
 
-EXTENTS: Final = (3, 4, 31, 40, 63, 64, 191, 192, 193, 639, LENGTH)
-"""Up to 191 elements, a line is searched for three as a whole, and from 192 on by blocks."""
+EXTENTS: Final = (3, 4, 31, 40, 47, 48, 49, 63, 64, 191, 192, 193, 639, LENGTH)
+"""Lines are searched for three elements by blocks of 8 from 48 elements on, and by blocks of 32 from 192 on."""
 
 
 def few(many: int, dtype: str, n: str | int = "n") -> aot.Function:
@@ -120,7 +120,7 @@ def test_few_of_lines_of_all_lengths(dtype: str, options: dict[str, Any], tmp_pa
         assert_few(call(x), x, 3)
 
 
-@pytest.mark.parametrize("n", [1, 2, 9, 40, 640])
+@pytest.mark.parametrize("n", [1, 2, 9, 40, 161, 640])
 def test_few_of_lines_of_a_known_length(n: int, tmp_path: Path) -> None:
     manies = sorted({1, n - 1, n} - {0}) if n <= 40 else [10]
     library = aot.compile([few(many, "float64", n) for many in manies], tmp_path, name="few").load()

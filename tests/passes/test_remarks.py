@@ -110,7 +110,7 @@ def sized_by_values() -> aot.Function:
 
 
 def few_of_short_rows() -> aot.Function:
-    x = matrix("x", 4, 100)
+    x = matrix("x", 4, 40)
     return function([x], at.topk(x, 5))
 
 
@@ -125,7 +125,7 @@ MISSED: dict[str, tuple[Callable[[], aot.Function], str]] = {
     "vectorize-rows": (of_sparse(lambda A, D, v, E, s, B: A @ at.cast(v, "float32")), "not a sum of products"),
     "tile-columns": (of_sparse(lambda A, D, v, E, s, B: A @ at.cast(E, "float32")), "dtypes differ"),
     "mark-independent": (scattered, "`A.T @ D` may write one element in two"),
-    "select-by-blocks": (few_of_short_rows, "5 of 100 elements are too many"),
+    "select-by-blocks": (few_of_short_rows, "5 of 40 elements are too many"),
     "vectorizer-hints": (scattered, "other than reassociable sums"),
     "plan-memory": (sized_by_values, "its size is data-dependent"),
 }

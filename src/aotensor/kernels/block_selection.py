@@ -6,9 +6,9 @@
     the `many` smallest elements of these blocks
 
 So `many` blocks are searched, whatever the elements: a block that is left out has no key below the bound, and at least
-`many` elements precede its keys that equal the bound. A line with few blocks for each element is searched as a whole.
-Keys of the largest elements are complements, and lines are read from the end, as of equal elements the last one is the
-largest.
+`many` elements precede its keys that equal the bound. Lines that are not long enough for long blocks have small ones,
+and others are searched as a whole. Keys of the largest elements are complements, and lines are read from the end, as of
+equal elements the last one is the largest.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from aotensor.kernels.language import (
 )
 from aotensor.kernels.selection import BLOCK, Memory, find_candidate
 
+SMALL: Final = 8
+"""Elements of a block of a line that is not long enough for blocks of BLOCK elements."""
 WORTH: Final = 2
 """A line is searched by blocks if it has at least this many for each element."""
 
@@ -47,29 +49,34 @@ def at_one_end(
     x: Elements, n: Index, many: Index, is_last: Bool, by_blocks: Bool, positions: Indices, memory: Memory, kept: Kept
 ) -> None:
     """The positions of the `many` smallest, or largest (is_last), elements, in their order along the line."""
-    is_long = by_blocks and n >= many * (WORTH * BLOCK)
-    end = least_keys(x, n, is_last, kept) if is_long else all_keys(x, n, is_last, kept)
-    for stage in rolled(0 if is_long else 1, 2):
+    size, end = 1, 0
+    if by_blocks and n >= many * (WORTH * BLOCK):
+        size, end = BLOCK, least_keys(x, n, BLOCK, is_last, kept)
+    elif by_blocks and n >= many * (WORTH * SMALL):
+        size, end = SMALL, least_keys(x, n, SMALL, is_last, kept)
+    else:
+        end = all_keys(x, n, is_last, kept)
+    for stage in rolled(0 if size > 1 else 1, 2):
         for k in range(end):
             memory.candidates[k] = kept.keys[k]
         bound, equal = find_candidate(word(LEAST), word(MOST), end, many - 1, False, memory)
         keep(kept, end, bound, equal + 1, many, is_last, positions)
         if stage == 0:
-            end = keys_of_blocks(x, n, bound, many, is_last, positions, kept)
+            end = keys_of_blocks(x, n, size, bound, many, is_last, positions, kept)
 
 
-def least_keys(x: Elements, n: Index, is_last: Bool, kept: Kept) -> Index:
+def least_keys(x: Elements, n: Index, size: Index, is_last: Bool, kept: Kept) -> Index:
     """Store the least key of each block and its number, in the order of the search; return how many there are."""
-    whole, count = n // BLOCK, (n + (BLOCK - 1)) // BLOCK
+    whole, count = n // size, (n + (size - 1)) // size
     for number in rolled(whole):
         least = word(MOST)
-        for k in range(number * BLOCK, number * BLOCK + BLOCK):
+        for k in range(number * size, number * size + size):
             least = min(least, key_towards(x[k], is_last))
         at = count - 1 - number if is_last else number
         kept.keys[at], kept.places[at] = least, number
     if whole < count:
         least = word(MOST)
-        for k in serial(whole * BLOCK, n):
+        for k in serial(whole * size, n):
             least = min(least, key_towards(x[k], is_last))
         at = 0 if is_last else whole
         kept.keys[at], kept.places[at] = least, whole
@@ -105,13 +112,13 @@ def keep(kept: Kept, end: Index, bound: Word, quota: Index, many: Index, is_last
 
 
 def keys_of_blocks(
-    x: Elements, n: Index, bound: Word, many: Index, is_last: Bool, numbers: Indices, kept: Kept
+    x: Elements, n: Index, size: Index, bound: Word, many: Index, is_last: Bool, numbers: Indices, kept: Kept
 ) -> Index:
     """Store the keys up to the bound of `many` blocks, and their positions; return how many there are."""
     end = 0
     for i in rolled(many):
-        first = numbers[many - 1 - i if is_last else i] * BLOCK
-        stop = min(first + BLOCK, n)
+        first = numbers[many - 1 - i if is_last else i] * size
+        stop = min(first + size, n)
         for at in serial(first, stop):
             k = first + stop - 1 - at if is_last else at
             key = key_towards(x[k], is_last)

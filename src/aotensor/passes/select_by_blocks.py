@@ -15,7 +15,7 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import SelectOp
 from aotensor.ir.nest.ops import BY_BLOCKS
 from aotensor.ir.upstream import walk
-from aotensor.kernels.block_selection import WORTH
+from aotensor.kernels.block_selection import SMALL, WORTH
 from aotensor.kernels.selection import BLOCK
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
@@ -31,10 +31,10 @@ def select_by_blocks(module: ModuleOp) -> None:
             source, positions = op.source.type, op.positions.type
             assert isinstance(source, TensorType) and isinstance(positions, TensorType)
             n, many = source.get_shape()[-1], positions.get_shape()[-1]
-            least = many * WORTH * BLOCK
+            least = many * WORTH * SMALL
             if 0 <= n < least:
                 reason = "{} not searched by blocks: {} of {} elements are too many"
                 missed(reason, op, many, n, hint=f"lines of at least {least} elements")
             else:
                 op.attributes[BY_BLOCKS] = UnitAttr()
-                applied("{} searched by blocks of {}, in lines of at least {} elements", op, BLOCK, least)
+                applied("{} searched by blocks of {} or {}, in lines of at least {} elements", op, SMALL, BLOCK, least)

@@ -11,7 +11,7 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.nest.ops import BY_BLOCKS
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.kernels import block_selection, selection
-from aotensor.kernels.block_selection import WORTH
+from aotensor.kernels.block_selection import SMALL, WORTH
 from aotensor.kernels.selection import BLOCK
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.emit.lower_window import STEP, element_dtype
@@ -58,4 +58,4 @@ def _most_keys(b: LoopBuilder, n: Extent, many: Extent, by_blocks: bool) -> Exte
     if not by_blocks:
         return n
     blocks = b.ifloordiv(b.iadd(n, BLOCK - 1), BLOCK)
-    return b.imax(blocks, b.imin(n, b.imul(many, WORTH * BLOCK)))
+    return b.imax(blocks, b.imin(n, b.imul(many, max(WORTH * SMALL, BLOCK))))
