@@ -13,7 +13,6 @@ from typing import Any
 
 import click
 
-from aotensor.api.interfaces.registry import with_interfaces
 from aotensor.codegen.files import made_folder, write_file, write_files
 from aotensor.codegen.targets.systems import system_of
 from aotensor.codegen.weights.file import WeightsOption
@@ -73,6 +72,8 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
     if flags["sizes"] is not None and flags["memory"] is None:
         raise Refusal("--sizes needs --memory, whose bound must hold at these sizes", "add --memory 64M")
     if flags["interfaces"]:
+        from aotensor.api.interfaces.registry import with_interfaces
+
         chosen = list(dict.fromkeys(flags["interfaces"]))
         functions, layers = with_interfaces(chosen, functions, name or functions[0].library_name)
         options = replace(options, layers=layers)

@@ -11,6 +11,7 @@ aot.compile(f, "build")        # build/liblogistic.so, build/logistic.h
 
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any as _Any
 
 from aotensor import assembly as _assembly  # noqa: F401  (the layers find each other)
@@ -32,7 +33,9 @@ from aotensor.ops.scan.frontend import scan
 from aotensor.ops.scan.ifelse import ifelse
 from aotensor.ops.scan.step import until
 from aotensor.pictures.tree import dprint
-from aotensor.splitting.rounds import Rounds, split
+
+if _typing.TYPE_CHECKING:
+    from aotensor.splitting.rounds import Rounds, split
 
 __all__ = [
     "NLP",
@@ -66,6 +69,19 @@ __all__ = [
     "subgraph_grad",
     "until",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    """Look up names whose modules load when they are first used: few programs split a function."""
+    if name in ("Rounds", "split"):
+        from aotensor.splitting import rounds
+
+        return getattr(rounds, name)
+    raise AttributeError(f"module 'aotensor' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def load_ipython_extension(shell: _Any) -> None:

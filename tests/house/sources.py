@@ -87,7 +87,10 @@ def _imports(node: ast.AST, module: str, is_late: bool, is_for_types: bool) -> I
             assert child.level == 0, f"{module}:{child.lineno}: a relative import"
             for alias in child.names:
                 yield Import(child.module or "", alias.name, child.lineno, late, for_types)
-        elif isinstance(child, ast.Call) and ast.unparse(child.func) in ("import_module", "importlib.import_module"):
+        elif isinstance(child, ast.Call) and ast.unparse(child.func).removeprefix("_") in (
+            "import_module",
+            "importlib.import_module",
+        ):
             yield Import(_written(child.args[0]), "", child.lineno, late, for_types)
         yield from _imports(child, module, late, for_types)
 

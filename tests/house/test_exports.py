@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from importlib import import_module
 from inspect import isfunction
 from types import ModuleType
@@ -69,3 +71,17 @@ def test_no_function_hides_a_module(source: Source) -> None:
     module = loaded(source)
     functions = [name for name in exported(source) if isfunction(getattr(module, name, None))]
     assert [name for name in functions if f"{source.module}.{name}" in sources()] == []
+
+
+@pytest.mark.parametrize("name", ["aotensor", "aotensor.tensor"])
+def test_names_that_load_late_are_there(name: str) -> None:
+    """`dir` lists them before, `import *` loads them, and other names are refused as Python does."""
+    program = (
+        f"import {name} as m; listed = dir(m); late = {{*m.__all__}} - {{*vars(m)}}; space = {{}}; "
+        f"exec('from {name} import *', space); "
+        "print(len(late) > 0, {*m.__all__} <= {*listed}, {*m.__all__} <= {*space})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True True\n"
+    with pytest.raises(AttributeError, match=f"module '{name}' has no attribute 'frobnicate'"):
+        import_module(name).frobnicate  # noqa: B018

@@ -38,6 +38,14 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor.api.schedule", "aotensor.driver.schedule_edits"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.schedule", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.config", "aotensor_runtime.systems.scratch"): "only users without a home need a temporary folder",
+    ("aotensor", "aotensor.splitting.rounds"): "few programs split a function",
+    ("aotensor.tensor", "aotensor.tensor.*"): "few programs solve something inside of a function",
+    ("aotensor.driver.memory", "aotensor.codegen.embedded.stack"): "only libraries without malloc need it",
+    ("aotensor.driver.recipe", "aotensor.codegen.embedded.stack"): "as above",
+    ("aotensor.driver.recipe", "aotensor.passes.schedule.accept"): "few loops are scheduled by hand",
+    ("aotensor.driver.text.c_source", "aotensor.codegen.c_source.file"): "few compile to C",
+    ("aotensor.driver.text.c_source", "aotensor.codegen.c_source.shared_modules"): "as above",
+    ("aotensor_cli.compile", "aotensor.api.interfaces.registry"): "few libraries have the interface of another project",
     ("aotensor.driver.cache", "aotensor.driver.artifact"): "xDSL and LLVM load at the first compile",
     ("aotensor.driver.cache", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.ops.elementwise.scipy_reference", "scipy.special"): "SciPy would triple the time of `import aotensor`",
@@ -304,11 +312,18 @@ def test_functions_are_not_found_by_name() -> None:
     assert found == []
 
 
+NOT_FOR_A_COMPILATION: Final = (
+    "scipy", "rich", "aotensor.api.interfaces.registry", "aotensor.codegen.c_source", "aotensor.codegen.embedded.stack",
+    "aotensor.passes.schedule", "aotensor.solutions", "aotensor.splitting", "aotensor.verification",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("module", "absent"),
     [
         ("aotensor", ("xdsl", "llvmlite", "scipy", "click")),
-        ("aotensor.tensor", ("xdsl", "llvmlite", "scipy", "click")),
+        ("aotensor.tensor", ("xdsl", "llvmlite", "scipy", "click", "aotensor.solutions", "aotensor.splitting")),
+        ("aotensor_cli.compile", NOT_FOR_A_COMPILATION),
         ("aotensor_runtime", ("aotensor", "xdsl", "llvmlite", "scipy")),
         ("aotensor_cli.main", ("aotensor", "xdsl", "llvmlite", "scipy", "numpy")),
         ("aotensor_cli.inspect", ("xdsl", "llvmlite", "scipy", "rich")),

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from aotensor.codegen.embedded.stack import stack_bounds
 from aotensor.codegen.weights.file import WeightsOption
 from aotensor.core.types import dim_name
 from aotensor.driver.definition import Definition
@@ -84,6 +83,8 @@ class Footprint:
     @cached_property
     def stack(self) -> int:
         """An upper bound of the stack of a call, in bytes, from the optimised code."""
+        from aotensor.codegen.embedded.stack import stack_bounds
+
         lowered = self.lowered
         library = make_library(lowered, lowered.functions[0].name, is_shipped=False)
         bounds = stack_bounds(lowered.machine, library.optimised, lowered.specs(), lowered.options.prefix)

@@ -13,7 +13,6 @@ import aotensor.ir  # noqa: F401  (before xDSL)
 from aotensor.codegen.abi.interface import Layer
 from aotensor.codegen.calls.lapack import define_lapack_calls
 from aotensor.codegen.conditional_loops import mark_conditional_loops
-from aotensor.codegen.embedded.stack import stack_bounds
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.library import Blueprint, Library, build_library
 from aotensor.codegen.llvm import Module
@@ -50,7 +49,6 @@ from aotensor.passes.checking.recipe import with_bounds_check, with_poison
 from aotensor.passes.pipeline import LOOPS, MATH, NEST, TENSOR, PassRunner, recipe
 from aotensor.passes.remark_texts import render_remarks
 from aotensor.passes.report.bounds import refuse_heap, workspace_bound
-from aotensor.passes.schedule.accept import accept
 from aotensor.passes.target import Target
 from aotensor.sampling.vectors import make_vectors
 from aotensor_runtime.abi import WORKSPACE_ALIGNMENT
@@ -220,6 +218,8 @@ def lower(
     left_out = passes_left_out(machine, options.check, options.allocates, options.scalar)
     runner.run(module, [step for step in recipe(NEST, facts, pipeline) if step.name not in left_out])
     if schedule is not None:
+        from aotensor.passes.schedule.accept import accept
+
         module = result.module = accept(module, schedule.text, schedule.name, facts)
         runner.write("schedule", "mlir", lambda: str(module) + "\n")
         if runner.verify:
@@ -343,6 +343,8 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     )
     library = build_library(kernels, blueprint, *made)
     if not options.allocates:  # the second time, with facts about the generated code
+        from aotensor.codegen.embedded.stack import stack_bounds
+
         stacks = stack_bounds(lowered.machine, library.optimised, specs, options.prefix)
         functions = [replace(spec, stack=stacks[spec.name]) for spec in specs]
         library = build_library(emit(lowered), replace(blueprint, functions=functions), *made)

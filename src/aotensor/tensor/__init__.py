@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import typing as _typing
+from importlib import import_module as _import_module
 from math import e, inf, nan, pi
+from typing import Any as _Any
 
 from numpy import euler_gamma, newaxis
 
@@ -132,8 +135,11 @@ from aotensor.ops.symbols import (
     zcol, zmatrix, zrow, zscalar, ztensor3, ztensor4, ztensor5, zvector,
 )
 from aotensor.ops.random.stream import RandomStream
-from aotensor.tensor import integrate, linalg, optimize, random, training
+from aotensor.tensor import linalg, random, training
 from aotensor.tensor.fourier import FOURIER_TRANSFORMS as fft
+
+if _typing.TYPE_CHECKING:
+    from aotensor.tensor import integrate, optimize
 
 __all__ = [
     "Constant", "RandomStream", "SharedVariable", "TensorType", "Variable", "abs", "add", "advanced_inc_subtensor1",
@@ -185,3 +191,14 @@ __all__ = [
     "where", "wmatrix", "wrow", "wscalar", "wtensor3", "wtensor4", "wtensor5", "wvector", "xlog1py", "xlogx", "xlogy",
     "xor", "zcol", "zeros", "zeros_like", "zmatrix", "zrow", "zscalar", "ztensor3", "ztensor4", "ztensor5", "zvector",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    """Import the modules of solvers when they are first used: few programs solve something inside of a function."""
+    if name in ("integrate", "optimize"):
+        return _import_module(f"aotensor.tensor.{name}")
+    raise AttributeError(f"module 'aotensor.tensor' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from aotensor.codegen.c_source.file import c_file
-from aotensor.codegen.c_source.shared_modules import line_of, shared_modules
 from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options, lower
 from aotensor.errors import OptionError
@@ -28,6 +26,9 @@ def c_source(functions: Sequence[Definition], options: Options, manifest: Manife
 
     Raises: UnsupportedError for what C source does not have; OptionError for a file of weights; as `recipe.lower`.
     """
+    from aotensor.codegen.c_source.file import c_file
+    from aotensor.codegen.c_source.shared_modules import line_of, shared_modules
+
     refuse_weights(options)
     lowered = lower(functions, replace(options, scalar=True, threads=False), texts=())
     own = lowered.options
