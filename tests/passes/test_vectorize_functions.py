@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from functools import cache
 from pathlib import Path
@@ -10,14 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.special
+from loaded import address_of, loaded
 from parametric_cases import PARAMETRIC
-from scalar_math_harness import Array, Library
+from scalar_math_harness import Array, Library, loop
+from xdsl.dialects.builtin import StringAttr
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.codegen.emit import emit_module
+from aotensor.codegen.machine import Machine
 from aotensor.driver.recipe import Options, lower
 from aotensor.graph.passes.pipeline import DEFAULT
-from aotensor.passes.functions.block_function import LONGEST
+from aotensor.ir.context import parse_module
+from aotensor.passes.functions.block_function import LONGEST, define_block_function
+from aotensor.passes.scalar_math.table import define_length
 
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 WITHOUT = str(DEFAULT).replace(",vectorize-functions", "")
@@ -55,6 +62,66 @@ def gamma_points(n: int, seed: int = 0) -> tuple[Array, Array]:
     rng = np.random.default_rng(seed)
     a = 10.0 ** rng.uniform(-2, 3.3, n)
     return a, np.abs(a + rng.normal(size=n) * 3.0 * np.sqrt(a))
+
+
+def steps_of_series(a: float, x: float) -> int:
+    """The terms of Σ xᵏ/(a + 1)ₖ until one is negligible."""
+    k, term, total = 0, 1.0, 1.0
+    while term > total * 2.0**-54:
+        k += 1
+        term *= x / (a + k)
+        total += term
+    return k
+
+
+def steps_of_fraction(a: float, x: float) -> int:
+    """The quotients of the fraction of Q until one changes nothing, by Lentz's method."""
+    b = x + 1.0 - a
+    c, d = 1e300, 1.0 / b
+    for k in range(1, 1000):
+        b += 2.0
+        d, c = 1.0 / (k * (a - k) * d + b), b + k * (a - k) / c
+        if abs(c * d - 1.0) < 2.0**-52:
+            return k
+    raise AssertionError("converges for x > a")
+
+
+def lengths(name: str, *operands: Array) -> Array:
+    """The lengths by which a function's elements are sorted, as numbers of 16 buckets."""
+    text = re.sub(r"func.func private .*\n", "", loop(name, "float64")).replace(f"@aot.{name}.f64", f"@{name}.length")
+    module = parse_module(text, "lengths")
+    length = define_length(f"aot.{name}.f64", 16)
+    assert length is not None
+    length.properties["sym_name"] = StringAttr(f"{name}.length")
+    module.body.block.add_op(length)
+    machine, result = Machine.parse(), np.empty_like(operands[0])
+    optimised = machine.optimise(emit_module(module, machine, exported={f"{name}_float64"}))
+    address = address_of(loaded(optimised, machine, [f"{name}_float64"]), f"{name}_float64")
+    pairs = [item for array in (*operands, result) for item in (array.ctypes.data, array.size)]
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p, ctypes.c_int64] * (len(pairs) // 2))(address)(*pairs)
+    return result
+
+
+def test_lengths_grow_with_trip_counts() -> None:
+    """Vectors of elements sorted by length take far fewer steps than unsorted ones, and any operand has a length."""
+    rng = np.random.default_rng(2)
+    a, x = rng.uniform(0.3, 30, 2000), rng.uniform(1.1, 40, 2000)
+    for is_low, steps in ((x <= a, steps_of_series), (x > a, steps_of_fraction)):
+        count = np.array([steps(*point) for point in zip(a[is_low], x[is_low], strict=True)])[:512]
+        order = np.argsort(lengths("gammainc", a[is_low], x[is_low])[:512], kind="stable")
+        unsorted, by_length = (t.reshape(-1, 16).max(axis=1).mean() for t in (count, count[order]))
+        assert by_length < 0.8 * unsorted
+    for name, count in (("gammainc", 2), ("betainc", 3), ("jv", 2)):
+        found = lengths(name, *special_points(count))
+        assert np.all((found >= 0) & (found < 16))
+
+
+def test_elements_are_sorted_by_length() -> None:
+    """Four regimes of 16 buckets each, and one number more; without lengths the regimes alone."""
+    for name, count in (("gammainc", 65), ("gammal", None)):
+        text = str(define_block_function(f"aot.{name}.f64", 16, has_tables=False))
+        sizes = {int(n) for n in re.findall(r"memref\.alloca\(\).*memref<(\d+)xi64>", text)}
+        assert count in sizes if count else not {n for n in sizes if n > 16} - {LONGEST, LONGEST + 16}
 
 
 @cache

@@ -43,8 +43,8 @@ _VECTORS: Final = 2
 @ir_pass("vectorize-functions", level="loops", topic="vectors", unless=("checks", "no-vectors", "scalar"))
 def vectorize_functions(module: ModuleOp, target: Target) -> None:
     """Computes functions with parameters (`gammainc`, `betainc`, `jv`, …) for blocks of 256 elements: sorts them by
-    regime (series, continued fraction, expansion), and computes each regime on vectors. A lane that has finished its
-    loop waits for the others, so that results do not depend on neighbouring elements.
+    regime (series, continued fraction, expansion) and by estimated trip count, and computes each regime on vectors. A
+    lane that has finished its loop waits for the others, so that results do not depend on neighbouring elements.
     """
     lanes = _VECTORS * target.register_bits // f64.bitwidth
     wanted = dict[str, None]()

@@ -33,7 +33,7 @@ from aotensor.passes.scalar_math import (
     trigonometric,
 )
 from aotensor.passes.scalar_math.parametric import families
-from aotensor.passes.scalar_math.value import FormulaBuilder, Value
+from aotensor.passes.scalar_math.value import FormulaBuilder, Value, where
 from aotensor.passes.scalar_math.widening import Callees, widen
 
 
@@ -118,19 +118,42 @@ def define(symbol: str, has_tables: bool = False) -> func.FuncOp:
     function, dtype = function_named(name), _DTYPES.get(suffix)
     if prefix != "aot" or function is None or dtype not in function.dtypes:
         raise InternalError(f"expand-math: there is no scalar function {symbol}")
+
+    def of_float64(first: Value, *others: Value) -> Value:
+        return first.cast("float64").call(name, *(x.cast("float64") for x in others)).cast(dtype)
+
+    is_narrow = function.is_called and dtype != "float64"
+    formula = of_float64 if is_narrow else function.formula
+    op = _defined(symbol, formula, function.operands, dtype, has_tables)
+    if function.is_called and not is_narrow:
+        op.attributes[CALLED] = UnitAttr()
+    return op
+
+
+def _defined(
+    symbol: str, formula: Callable[..., Value], operands: int, dtype: str, has_tables: bool = False
+) -> func.FuncOp:
+    """Build a private function of a formula."""
     kind = element_type(dtype)
-    op = func.FuncOp(symbol, ([kind] * function.operands, [kind]), visibility="private")
+    op = func.FuncOp(symbol, ([kind] * operands, [kind]), visibility="private")
     builder = FormulaBuilder(Builder(InsertPoint.at_end(op.body.block)), has_tables)
-    operands = [Value(builder, Scalar(argument, dtype)) for argument in op.body.block.args]
-    if function.is_called and dtype != "float64":
-        first, *others = (x.cast("float64") for x in operands)
-        result = first.call(name, *others).cast(dtype)
-    else:
-        result = function.formula(*operands)
-        if function.is_called:
-            op.attributes[CALLED] = UnitAttr()
+    result = formula(*(Value(builder, Scalar(argument, dtype)) for argument in op.body.block.args))
     builder.builder.insert(func.ReturnOp(result.scalar.ssa))
     return op
+
+
+def define_length(symbol: str, most: int) -> func.FuncOp | None:
+    """Build a function from 0 to below `most` that grows with the trip counts of a function of float64, if known."""
+    name = symbol.removeprefix("aot.").rpartition(".")[0]
+    function, length = function_named(name), families.length_of(name)
+    if function is None or length is None:
+        return None
+
+    def scaled(*operands: Value) -> Value:
+        found, largest = length(*operands), 1.0 - 0.5 / most
+        return where(found < largest, where(found > 0.0, found, 0.0), largest) * float(most)
+
+    return _defined(f"{symbol}.length", scaled, function.operands, "float64")
 
 
 def function_named(name: str) -> ScalarFunction | None:

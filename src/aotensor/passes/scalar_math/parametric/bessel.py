@@ -61,6 +61,12 @@ def jv(v: Value, x: Value, order: int = 0) -> Value:
     return where(is_inside, found, where(has_limit, at_zero, math.nan))
 
 
+def length(v: Value, x: Value) -> Value:
+    """A number from 0 to 1 that grows with the steps of the recurrence: x²/4 − v for |x| < 30, else |v|."""
+    size = abs(v)
+    return where(abs(x) < _HANKEL_FROM, (x * x * 0.25 - v) * (1.0 / 256.0), size / (size + 32.0))
+
+
 def _by_powers(v: Jet, x: Value) -> Jet:
     """J_v(x) for v < 0, not whole, and x < 1: (x/2)ᵛ/Γ(v + 1)·Σ (−x²/4)ᵏ/(k!·(v + 1)ₖ)."""
 

@@ -28,22 +28,27 @@ from aotensor.passes.scalar_math.value import Value
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A function and its derivatives: formula(*operands, *orders), an order for each of the first `parameters`."""
+    """A function and its derivatives: formula(*operands, *orders), an order for each of the first `parameters`.
+
+    length: a function of the operands from 0 to 1 that grows with the trip counts of the loops, if known: elements on
+    one vector should have about the same.
+    """
 
     formula: Callable[..., Value]
     operands: int
     parameters: int = 0
+    length: Callable[..., Value] | None = None
 
 
 FAMILIES: Final[Mapping[str, Family]] = {
-    "gammainc": Family(incomplete_gamma.gammainc, 2, 1),
-    "gammaincc": Family(incomplete_gamma.gammaincc, 2, 1),
+    "gammainc": Family(incomplete_gamma.gammainc, 2, 1, incomplete_gamma.length),
+    "gammaincc": Family(incomplete_gamma.gammaincc, 2, 1, incomplete_gamma.length),
     "gamma_density": Family(incomplete_gamma.gamma_density, 2, 1),
     "beta": Family(beta.beta, 2, 2),
     "gammal": Family(gamma_integrals.gammal, 2, 1),
     "gammau": Family(gamma_integrals.gammau, 2, 1),
     "gamma_power": Family(gamma_integrals.gamma_power, 2, 1),
-    "betainc": Family(incomplete_beta.betainc, 3, 2),
+    "betainc": Family(incomplete_beta.betainc, 3, 2, incomplete_beta.length),
     "beta_density": Family(incomplete_beta.beta_density, 3, 2),
     "gammaincinv": Family(inverses.gammaincinv, 2),
     "gammainccinv": Family(inverses.gammainccinv, 2),
@@ -54,18 +59,29 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "ive": Family(modified_bessel.ive, 2, 2),
     "kv": Family(modified_bessel.kv, 2, 2),
     "kve": Family(modified_bessel.kve, 2, 2),
-    "jv": Family(bessel.jv, 2, 1),
+    "jv": Family(bessel.jv, 2, 1, bessel.length),
     "hyp2f1": Family(hypergeometric.hyp2f1, 4, 4),
 }
 
 
 def member(name: str) -> tuple[Callable[..., Value], int] | None:
     """The formula of a function or of one of its derivatives, and its number of operands; None if there is none."""
-    parts = re.fullmatch(r"(?P<base>.*?)(?P<orders>(_[0-9]+)*)", name)
-    family = FAMILIES.get(parts["base"]) if parts is not None else None
-    if parts is None or family is None:
+    family, orders = _parts(name)
+    if family is None:
         return None
-    orders = tuple(map(int, parts["orders"].split("_")[1:]))
     if orders and len(orders) != family.parameters:
         return None
     return lambda *operands: family.formula(*operands, *orders), family.operands
+
+
+def length_of(name: str) -> Callable[..., Value] | None:
+    """The `length` of the family of a function or derivative; None if it has none."""
+    family, _ = _parts(name)
+    return family.length if family is not None else None
+
+
+def _parts(name: str) -> tuple[Family | None, tuple[int, ...]]:
+    """The family of a function or derivative, None if there is none, and the orders of differentiation."""
+    parts = re.fullmatch(r"(?P<base>.*?)(?P<orders>(_[0-9]+)*)", name)
+    assert parts is not None, "names have one line"
+    return FAMILIES.get(parts["base"]), tuple(map(int, parts["orders"].split("_")[1:]))

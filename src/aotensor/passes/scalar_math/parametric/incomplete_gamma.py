@@ -99,6 +99,16 @@ def ratio(a: Jet, x: Value, is_upper: bool) -> Jet:
     )
 
 
+def length(a: Value, x: Value) -> Value:
+    """A number from 0 to 1 that grows with the trip count of the series (x ≤ a) or of the fraction (x > a).
+
+    Fitted to trip counts for a < 30 and x < 40: sorted by it, vectors of 16 lanes take 1.12 of the mean trip count of a
+    series and 1.34 of that of a fraction; unsorted 1.67 and 1.84.
+    """
+    far = a + 20.0
+    return where(x > a, far / (far + 2.0 * (x - a + 1.0)), x / (a + 10.0))
+
+
 def density_factor(a: Jet, x: Value, divisor: Value | None = None) -> Jet:
     """D = xᵃe⁻ˣ/Γ(a + 1) for x > 0, divided by a divisor if there is one: relative error about 2⁻⁵²·(2 + |ln D|)."""
     from_stirling = a.value >= 8.0
