@@ -10,9 +10,9 @@ from xdsl.ir import Operation
 from aotensor.ir.dialect import CumulateOp, RecurOp, SelectOp, SortOp
 from aotensor.ir.dialect_sparse import KernelOp
 from aotensor.passes.emit.lower_kernel import lower_kernel
+from aotensor.passes.emit.lower_running import lower_cumulate, lower_recur
 from aotensor.passes.emit.lower_select import lower_select
 from aotensor.passes.emit.lower_sort import lower_sort
-from aotensor.passes.emit.lower_window import lower_cumulate, lower_recur
 
 ALONG_LINES: Final[dict[type[Operation], Callable[..., Any]]] = {
     CumulateOp: lower_cumulate,

@@ -1,4 +1,4 @@
-"""Lower the tensor operations that are not linalg.generic: slices, scatters, masks, running sums."""
+"""Lower the tensor operations that are not linalg.generic: slices, scatters, masks."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 
-from aotensor.ir.dialect import CumulateOp, NonzeroOp, RecurOp, ScatterOp
+from aotensor.ir.dialect import NonzeroOp, ScatterOp
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import DTYPE_OF_FLOAT
 from aotensor.passes.emit.buffers import Buffers
-from aotensor.passes.emit.parallel_lines import each_element, each_line
-from aotensor.passes.emit.running_sums import Line, sum_line
+from aotensor.passes.emit.parallel_lines import each_element
 from aotensor.passes.target import Target
 
 STEP: Final = 8
@@ -128,53 +127,6 @@ def lower_nonzero(b: LoopBuilder, buffers: Buffers, op: NonzeroOp) -> None:
         return b.add(position, b.cast(is_set, "index"))
 
     over([], b.index(0))
-
-
-def lower_cumulate(b: LoopBuilder, buffers: Buffers, op: CumulateOp, target: Target) -> None:
-    """Emit result[…, k, …] = Σ or Π of source[…, 0..k, …], in ascending order unless any order is permitted."""
-    axis, kind = op.axis.value.data, op.kind.data
-    shape = buffers.shape(op.source)
-    source, result = buffers.buffer(op.source), buffers.buffer(op.result)
-    dtype = element_dtype(op.source)
-    others = [n for d, n in enumerate(shape) if d != axis]
-
-    def run(where: list[Scalar]) -> None:
-        def at(k: Extent) -> list[Extent]:
-            return [*where[:axis], k, *where[axis:]]
-
-        if op.is_reassociable and axis == len(others):
-            sum_line(b, op, Line(b, dtype, (source, result), at), shape[axis], target)
-            return
-
-        def step(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
-            total = (b.add if kind == "add" else b.mul)(carried[0], b.fetch(source, at(k), dtype))
-            b.store(total, result, at(k))
-            return [total]
-
-        b.loop(0, shape[axis], [b.constant(0 if kind == "add" else 1, dtype)], step)
-
-    each_line(b, op, target, others, b.imul(shape[axis], STEP), lambda: run)
-
-
-def lower_recur(b: LoopBuilder, buffers: Buffers, op: RecurOp, target: Target) -> None:
-    """Emit result[…, k, …] = factors[…, k, …]·result[…, k − 1, …] + terms[…, k, …], in ascending order."""
-    axis = op.axis.value.data
-    shape = buffers.shape(op.terms)
-    factors, terms, result = (buffers.buffer(x) for x in (op.factors, op.terms, op.result))
-    dtype = element_dtype(op.terms)
-
-    def run(where: list[Scalar]) -> None:
-        def step(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
-            at = [*where[:axis], k, *where[axis:]]
-            own, b.fastmath = b.fastmath, op.fastmath
-            total = b.add(b.mul(b.fetch(factors, at, dtype), carried[0]), b.fetch(terms, at, dtype))
-            b.fastmath = own
-            b.store(total, result, at)
-            return [total]
-
-        b.loop(0, shape[axis], [b.constant(0, dtype)], step)
-
-    each_line(b, op, target, [n for d, n in enumerate(shape) if d != axis], b.imul(shape[axis], STEP), lambda: run)
 
 
 def element_dtype(x: SSAValue, is_unsigned: bool = False) -> str:
