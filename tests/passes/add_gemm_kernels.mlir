@@ -13,6 +13,9 @@ func.func private @aot_gemm.f64(i1, i1, memref<?x?xf64>, memref<?x?xf64>, memref
 // CHECK-NOT: @aot_gemm.f32
 // CHECK: func.func private @aot_gemm.f64(%{{.*}}: i1, %{{.*}}: i1, {{.*}}) {
 // CHECK: func.call @aot_blas_gemm.f64
+// Few rows of A with Bᵀ read the rows of B once, chunks of columns on several cores.
+// CHECK: scf.parallel
+// CHECK-NEXT: func.call @aot_gemm_few_rows.f64
 // What the caches hold is read in place, chunks of rows on several cores.
 // CHECK: scf.parallel
 // CHECK-NEXT: func.call @aot_gemm_direct.f64

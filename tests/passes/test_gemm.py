@@ -57,7 +57,7 @@ def test_all_shapes_and_transposes(multiply: Product, rng: np.random.Generator, 
 
 BLOCKS = (
     (300, 129, 300), (129, 300, 1030), (13, 200, 1030), (500, 10, 600), (10, 500, 600), (2, 3100, 40), (250, 3100, 5),
-    (16, 64, 259), (61, 63, 500), (129, 10, 256),
+    (16, 64, 259), (61, 63, 500), (129, 10, 256), (6, 701, 602),
 )  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def test_small_blocks_and_chunks(rng: np.random.Generator, dtype: str, width: in
 def test_chunks_change_no_bits(native: Product, rng: np.random.Generator, dtype: str) -> None:
     width = Machine.host().vector_bits // 8
     many, one = (compiled(width, replace(TARGET, chunk_work=work)) for work in (1, 1 << 60))
-    for m, n, k in ((300, 500, 700), (129, 3100, 300), (1000, 64, 200), (150, 130, 150)):
+    for m, n, k in ((300, 500, 700), (129, 3100, 300), (1000, 64, 200), (150, 130, 150), (6, 901, 500)):
         for flags in FLAGS:
             a = rng.standard_normal((k, m) if flags[0] else (m, k)).astype(dtype)
             b = rng.standard_normal((n, k) if flags[1] else (k, n)).astype(dtype)

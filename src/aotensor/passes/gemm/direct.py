@@ -165,9 +165,16 @@ def _update(
 # --- dot products ----------------------------------------------------------------------------------------------------
 
 
+_Dots: TypeAlias = Callable[[int, int, Scalar, Scalar], None]
+"""(rows, columns, first row, first column): compute a tile of dot products."""
+
+
 def _dot_products(b: KernelBuilder, tile: Tile, some: Rows, a: SSAValue, x: SSAValue, c: SSAValue) -> Sequence[Scalar]:
     """Emit C[i, j] = Σ_p A[i, p]·B[j, p], contiguous along p: several i and j at once, the last p masked."""
+    return cover_by_dots(b, tile, some, b.extent_of(c, 1), _dots_of_matrices(b, tile, a, x, c))
 
+
+def _dots_of_matrices(b: KernelBuilder, tile: Tile, a: SSAValue, x: SSAValue, c: SSAValue) -> _Dots:
     def dots(rows: int, columns: int, i: Scalar, j: Scalar) -> None:
         sums = accumulate_dots(
             b, tile, b.extent_of(a, 1), (rows, columns),
@@ -181,12 +188,37 @@ def _dot_products(b: KernelBuilder, tile: Tile, some: Rows, a: SSAValue, x: SSAV
                 b.write(part, c, [b.iadd(i, r), b.iadd(j, at)])
                 at += b.lanes_of(part)
 
-    return cover_by_dots(b, tile, some, b.extent_of(c, 1), dots)
+    return dots
 
 
-def cover_by_dots(
-    b: KernelBuilder, tile: Tile, some: Rows, columns: Extent, dots: Callable[[int, int, Scalar, Scalar], None]
-) -> Sequence[Scalar]:
+def few_rows_symbol(tile: Tile) -> str:
+    """Symbol of the kernel for few rows of A."""
+    return f"aot_gemm_few_rows.{tile.suffix}"
+
+
+def define_few_rows(tile: Tile) -> func.FuncOp:
+    """Define @aot_gemm_few_rows(start, size, A, B, C): `size` columns of C = A·Bᵀ from `start` on.
+
+    Rows of B are read once, for all rows of A, which stay in cache.
+    """
+    matrix, index = memref_type_of(tile.element, [None, None]), IndexType()
+
+    def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
+        start, size = (Scalar(n, "index") for n in args[:2])
+        a, x, c = args[2:]
+        dots = _dots_of_matrices(b, tile, a, x, c)
+        heights = [rows for rows, _ in _DOTS[tile.vector_bytes]]
+
+        def columns(width: int, j: Scalar) -> None:
+            _cover(b, b.extent_of(c, 0), heights, lambda rows, i: dots(rows, width, i, j))
+
+        count = b.imin(b.isub(b.extent_of(c, 1), start), size)
+        return _cover(b, count, [DOT_COLUMNS, 1], columns, start)
+
+    return define(few_rows_symbol(tile), tile.dtype, [index, index, matrix, matrix, matrix], body)
+
+
+def cover_by_dots(b: KernelBuilder, tile: Tile, some: Rows, columns: Extent, dots: _Dots) -> Sequence[Scalar]:
     """Emit `dots` for tiles (rows, columns, first row, first column) that cover some rows and all columns of C."""
     shapes = _DOTS[tile.vector_bytes]
 

@@ -25,7 +25,16 @@ from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, i1, i8
 from aotensor.passes.gemm.cache_blocks import FUSED, Form, define_blocked, define_panels, define_tiles
-from aotensor.passes.gemm.direct import LONGEST, ROWS, define_direct, direct_symbol, is_cheaper_by_dots
+from aotensor.passes.gemm.direct import (
+    DOT_COLUMNS,
+    LONGEST,
+    ROWS,
+    define_direct,
+    define_few_rows,
+    direct_symbol,
+    few_rows_symbol,
+    is_cheaper_by_dots,
+)
 from aotensor.passes.gemm.pack import define_pack
 from aotensor.passes.gemm.position_product import PREFIX_AT, arguments_at, functions_at
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
@@ -43,6 +52,8 @@ _DTYPES: Final = {
 
 _DOT_COLUMNS: Final = 9  # columns of Bᵀ from which packing pays
 _TYPICAL: Final = Target()
+_PASS: Final = 4  # rows of A for which rows of B are read once by any kernel
+_PART_OF_CACHE: Final = 8  # the rows of A may take this part of the second level cache
 _FEW_PASSES: Final = 4  # sweeps over B in the last level cache that are faster than packing it
 
 
@@ -97,6 +108,7 @@ def _functions(tile: Tile, target: Target) -> list[func.FuncOp]:
         define_panels(tile, form),
         define_tiles(tile, form),
         define_tile(tile),
+        define_few_rows(tile),
         *(define_pack(tile, width) for width in sorted({tile.rows, tile.columns})),
     ]
 
@@ -154,15 +166,29 @@ def _own_kernel(
                 lambda: on_cores(view),
                 lambda: _without_memory(b, tile, view, b.matrix(x, transpose_b, k, n), c),
             )
+        flags = transpose_a, transpose_b
         return b.branch(
-            _is_direct(b, tile, target, (transpose_a, transpose_b), (m, n, k), work),
-            lambda: direct(transpose_b, view, x, c),
+            _has_few_rows(b, tile, target, flags, (m, n, k), work),
+            few_rows,
             lambda: b.branch(
-                _is_in_cache(b, tile, target, (transpose_a, transpose_b), (m, n, k)),
-                lambda: on_cores(view),
-                lambda: blocked(view),
+                _is_direct(b, tile, target, flags, (m, n, k), work),
+                lambda: direct(transpose_b, view, x, c),
+                lambda: b.branch(
+                    _is_in_cache(b, tile, target, flags, (m, n, k)), lambda: on_cores(view), lambda: blocked(view)
+                ),
             ),
         )
+
+    def few_rows() -> Sequence[Scalar]:
+        """Emit calls of the kernel for few rows of A, for chunks of columns."""
+        work = quotient(b, b.imul(b.imul(m, k), FUSED), tile.lanes)
+        size = b.index(rows_of_chunk(b, n, work, target.chunk_work, target.most_chunks, DOT_COLUMNS))
+
+        def chunk(start: Scalar) -> None:
+            call(few_rows_symbol(tile), start.ssa, size.ssa, a, x, c)
+
+        b.parallel(n, size, chunk)
+        return ()
 
     def on_cores(view: SSAValue) -> Sequence[Scalar]:
         """Emit calls of the direct kernel for chunks of rows."""
@@ -198,6 +224,24 @@ def _without_memory(b: KernelBuilder, tile: Tile, a: SSAValue, x: SSAValue, c: S
 
     b.emit_loop(b.extent_of(c, 0), lambda i: b.emit_loop(b.extent_of(c, 1), lambda j: element(i, j)))
     return ()
+
+
+def _has_few_rows(
+    b: KernelBuilder,
+    tile: Tile,
+    target: Target,
+    flags: tuple[Scalar, Scalar],
+    extents: tuple[Extent, Extent, Extent],
+    work: Extent,
+) -> Scalar:
+    """Emit the test whether A·Bᵀ is much work for rows of A that stay in cache while rows of B are read once."""
+    m, _, k = extents
+    transpose_a, transpose_b = flags
+    bytes_of_a = b.imul(b.imul(b.imin(m, LONGEST), b.imin(k, LONGEST)), dtypes.itemsize(tile.dtype))
+    is_few = b.and_(b.compare("gt", b.index(m), b.index(_PASS)), b.compare("le", b.index(m), b.index(tile.rows)))
+    is_held = b.compare("le", b.index(bytes_of_a), b.index(target.direct_bytes // _PART_OF_CACHE))
+    is_much = b.compare("gt", b.index(work), b.index(target.direct_work))
+    return b.and_(b.and_(transpose_b, b.not_(transpose_a)), b.and_(is_few, b.and_(is_held, is_much)))
 
 
 def _is_direct(
