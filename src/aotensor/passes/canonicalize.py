@@ -27,11 +27,11 @@ from aotensor.ir.dialect import LapackOp, ReshapeOp
 from aotensor.ir.dialect_sparse import ProductAtOp
 from aotensor.ir.types import DTYPE_OF_FLOAT, index
 from aotensor.ir.upstream import walk
-from aotensor.passes.fold_constant_copies import is_in_order
-from aotensor.passes.half_powers import expand_half_power
 from aotensor.passes.lapack.unused_results import drop_unused_results
+from aotensor.passes.products.fold_constant_copies import is_in_order
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
+from aotensor.passes.scalar_math.half_powers import expand_half_power
 
 _LARGEST_POWER: Final[Mapping[Attribute, int]] = {kind: -DTYPES[name].exponent for kind, name in DTYPE_OF_FLOAT.items()}
 """k such that 2^k and 2^−k are normal numbers."""

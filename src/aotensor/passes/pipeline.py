@@ -24,7 +24,6 @@ from aotensor.ir.upstream import first_operations, walk
 from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.emit.emit_loops import emit_loops
 from aotensor.passes.expand_math import expand_math
-from aotensor.passes.fold_constant_copies import fold_constant_copies
 from aotensor.passes.functions.vectorize_functions import vectorize_functions
 from aotensor.passes.gemm.dispatch import add_gemm_kernels
 from aotensor.passes.lapack.small_matrices import small_matrices
@@ -52,6 +51,7 @@ from aotensor.passes.outlining.outline_chunks import outline_chunks
 from aotensor.passes.outlining.outline_math import outline_math
 from aotensor.passes.plan_memory import plan_memory
 from aotensor.passes.products.factor_sums import factor_sums
+from aotensor.passes.products.fold_constant_copies import fold_constant_copies
 from aotensor.passes.products.transpose_small_operands import transpose_small_operands
 from aotensor.passes.registry import Pass, declaration
 from aotensor.passes.reuse_shape_results import reuse_shape_results
