@@ -9,6 +9,8 @@ import pytest
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.graph.subgraph import TooLongError
+from aotensor.sampling import samples as sampling
 from aotensor.sampling.samples import Sampler, reference_values
 from aotensor.verification import values as checked_values
 from aotensor.verification.report import CheckFailed, CheckSkipped, Report
@@ -44,6 +46,24 @@ def test_extents_that_only_the_state_allows_are_found() -> None:
     shapes = [sample.arrays["x"].shape for sample in Sampler(f).samples(8)]
     assert [shape[1] for shape in shapes] == [5] * 8
     assert len({shape[0] for shape in shapes}) > 3
+
+
+def test_the_search_for_factorisations_ends_long_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether matrices must be positive definite is not found out by all steps of a long loop."""
+    A, seen = at.matrix("A", shape=(2, 2)), []
+    states, _ = at.scan(lambda s, A: at.solve(A, s), outputs_info=np.ones(2), non_sequences=A, n_steps=20_000)
+
+    def watched(*given: Any) -> Any:
+        try:
+            return reference_values(*given)
+        except Exception as error:
+            seen.append(type(error))
+            raise
+
+    f = aot.function([A], states[-1], name="steps")
+    monkeypatch.setattr(sampling, "reference_values", watched)
+    Sampler(f)
+    assert seen == [TooLongError]
 
 
 def test_reference_values_leave_the_state_alone() -> None:
