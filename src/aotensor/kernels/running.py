@@ -1,7 +1,7 @@
 """Kernels of running sums, products and linear recurrences along a line.
 
-Running sums of floats go by groups of eight elements, whose local running sums are independent, so that only one
-addition in eight is on the dependence chain:
+Running sums of floats are computed in groups of eight elements, whose local running sums are independent, so that only
+one addition in eight is on the dependence chain:
 
     for g in 0 … n by 8:  p = x[g], x[g] + x[g + 1], …;   y[g + k] = (s + p[k]);   s = s + p[7]
 

@@ -159,7 +159,7 @@ def halves(pair: Variable) -> tuple[Variable, Variable]:
 
 
 def _leaf_names(name: str, taken: set[str]) -> list[str]:
-    """Names for the four leaves of a matrix, none of which is taken."""
+    """Unused names for the four leaves of a matrix."""
     ends = list(PARTS[1:])
     while any(f"{name}{end}" in taken for end in ends):
         ends = [f"_{end}" for end in ends]

@@ -196,7 +196,7 @@ class _BlockFunction:
     ) -> Widening:
         """A widening at the builder's place, whose arguments are the operands of elements i, i + 1, …
 
-        Lanes beyond the mask compute element i again: what is in memory there could be slow, such as subnormal numbers.
+        Lanes beyond the mask compute element i again: other memory could hold slow operands, such as subnormal numbers.
         """
         b, values = self.b, dict[SSAValue, SSAValue]()
         for argument, buffer in zip(function.body.block.args, operands, strict=True):

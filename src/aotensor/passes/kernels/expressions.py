@@ -203,7 +203,7 @@ class Expressions:
     def comparison(
         self, node: ast.expr, left: ast.expr, ops: Sequence[ast.cmpop], rights: Sequence[ast.expr]
     ) -> Number:
-        """A comparison, or a chain of comparisons of which all are evaluated."""
+        """A comparison, or a chain of comparisons, all of which are evaluated."""
         x, found = self.number(left), None
         for op, right in zip(ops, rights, strict=True):
             if type(op) not in _COMPARISONS:

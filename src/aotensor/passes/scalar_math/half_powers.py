@@ -5,7 +5,7 @@
                                             %y = arith.mulf %z, %r
 
 A general power is about 60 operations. The errors of at most four roundings sum to at most 2 ulp, the bound of
-elementary functions, so only exponents with so few are rewritten. Special values are those of C's pow: it returns
+elementary functions, so exponents that need more are left. Special values are those of C's pow: it returns
 +0 and +inf, or their reciprocals, for −0 and −inf, where sqrt returns −0 and nan; and nan for other negative numbers.
 """
 

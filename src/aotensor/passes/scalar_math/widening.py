@@ -44,7 +44,7 @@ class Callees:
 class Widening:
     """Appends the vector forms of operations to a block.
 
-    values: scalar value → vector. sides: branches of which one side alone is executed → the number of that side.
+    values: scalar value → vector. sides: branch whose other side is not executed → the number of the executed side.
     """
 
     lanes: int
