@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -184,3 +185,21 @@ def test_positions_out_of_bounds(tmp_path: Any) -> None:
     np.testing.assert_array_equal(checked(np.array([0.0, 2.0])), [0, 2])
     with pytest.raises(GraphIndexError, match=r"element \(0,\) of y is never written"):
         op_of(_leaves_one_out)(x).eval({x: [1.0, 2.0]})
+
+
+def test_an_attribute_that_is_not_a_static_method_is_not_a_kernel() -> None:
+    """Ops have had fields of this name, such as the extents of a window."""
+
+    @dataclass(frozen=True)
+    class Window(aot.Op):
+        kernel: int
+        axis: int
+
+        def infer_type(self, x: TensorType) -> TensorType:
+            return x
+
+        def reference(self, x: Any) -> Any:
+            return x * self.kernel
+
+    x = at.vector("x")
+    assert not Window.has_kernel and Window(3, 0)(x).eval({x: [2.0]}) == [6.0]

@@ -96,7 +96,7 @@ class Merged(aot.Op):
         known = [n for n in (*x.shape, *y.shape) if isinstance(n, int)]
         return TensorType(x.dtype, (sum(known) if len(known) == 2 else None,))
 
-    def extents(self, inputs: Sequence[Variable]) -> list[tuple[Variable]]:
+    def output_extents(self, inputs: Sequence[Variable]) -> list[tuple[Variable]]:
         return [(inputs[0].shape[0] + inputs[1].shape[0],)]
 
     @staticmethod

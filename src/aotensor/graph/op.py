@@ -112,15 +112,19 @@ class Op(ABC):
     sees_discrete: ClassVar[bool] = True
     """Its derivative rules are called even if all outputs are discrete; otherwise sweeps assume zeros."""
 
-    kernel: ClassVar[Callable[..., Any] | None] = None
+    kernel: ClassVar[Callable[..., Any]]
     """A static method in the kernel language that computes the outputs: it replaces `reference` and `lower`."""
+
+    has_kernel: ClassVar[bool] = False
+    """Does the class, or one that it inherits from, have a static method `kernel`?"""
 
     input_dims: ClassVar[Sequence[Sequence[Dim]]] = ()
     """For an op with a kernel: names or numbers of the axes of each input; equal names are checked to be equal."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if vars(cls).get("kernel") is not None:
+        if isinstance(vars(cls).get("kernel"), staticmethod):
+            cls.has_kernel = True
             for rule in {"reference", "expand"} - vars(cls).keys():
                 setattr(cls, rule, getattr(kernel_calls, rule))
         if "name" not in vars(cls) and getattr(cls, "name", None) in {None, *(base.__name__ for base in cls.__mro__)}:
@@ -155,7 +159,7 @@ class Op(ABC):
         found = types if isinstance(types, tuple | list) else (types,)
         if not all(isinstance(type, TensorType) for type in found):
             raise GraphTypeError(f"{self.name}: infer_type gave {types!r:.60}, which is not a TensorType, nor several")
-        if self.kernel is not None:
+        if self.has_kernel:
             try:
                 kernel_calls.check(self, variables, found)
             except GraphError as error:
@@ -234,7 +238,7 @@ class Op(ABC):
         """
         return None
 
-    def extents(self, inputs: Sequence[Variable]) -> Sequence[Sequence[Any]] | None:
+    def output_extents(self, inputs: Sequence[Variable]) -> Sequence[Sequence[Any]] | None:
         """The extents of each output of an op with a kernel, where its type rule does not say which input has them.
 
         Numbers and integer scalars; None by default.

@@ -40,7 +40,8 @@ class Source:
 
     @property
     def name(self) -> str:
-        return self.tree.name
+        """The name in messages: `merge`, or `Merged.kernel` of an op."""
+        return self.kernel.__qualname__.rpartition("<locals>.")[2]
 
     def outer(self, name: str) -> Any:
         """What a name means outside of the kernel, in a function around it or in its module; None if nothing."""

@@ -140,7 +140,7 @@ def check(op: Op, inputs: Sequence[Variable], outputs: Sequence[TensorType]) -> 
 
 
 def _output_extents(op: Op, inputs: Sequence[Variable]) -> tuple[Sequence[TensorType], list[list[SymbolicExtent]]]:
-    """The types of the outputs, and their extents: of inputs with the same dim, else by the rule `extents`."""
+    """The types of the outputs, and their extents: of inputs with the same dim, else by the rule `output_extents`."""
     origin: dict[str, SymbolicExtent] = {}
     renamed = []
     for number, x in enumerate(inputs):
@@ -156,12 +156,12 @@ def _output_extents(op: Op, inputs: Sequence[Variable]) -> tuple[Sequence[Tensor
     except GraphError:  # it compares dims that are unknown
         found = op.infer_type(*(x.tensor_type for x in inputs))
     types = found if isinstance(found, tuple | list) else (found,)
-    given = op.extents(inputs)
+    given = op.output_extents(inputs)
     extents: list[list[SymbolicExtent]] = []
     for number, x in enumerate(types):
         row = [None] * x.rank if given is None else [as_extent(n) for n in given[number]]
         if len(row) != x.rank:
-            raise GraphValueError(f"{op.name}: extents gave {len(row)} for output {number}, which is {x}")
+            raise GraphValueError(f"{op.name}: output_extents gave {len(row)} for output {number}, which is {x}")
         extents.append([_extent(op, number, axis, dim, origin, n)
                         for axis, (dim, n) in enumerate(zip(x.shape, row, strict=True))])  # fmt: skip
     return types, extents
@@ -170,7 +170,7 @@ def _output_extents(op: Op, inputs: Sequence[Variable]) -> tuple[Sequence[Tensor
 def _extent(
     op: Op, number: int, axis: int, dim: Dim, origin: dict[str, SymbolicExtent], given: SymbolicExtent | None
 ) -> SymbolicExtent:
-    """The extent of an output along an axis.   Raises: UnsupportedError if neither the types nor `extents` say it"""
+    """The extent of an output along an axis.   Raises: UnsupportedError if no rule of the op says it"""
     if isinstance(dim, int):
         return dim
     if given is not None:
@@ -179,5 +179,5 @@ def _extent(
         return origin[dim]
     raise UnsupportedError(
         f"{op.name}: the extent of output {number} along axis {axis} is not that of an input",
-        hint="define `extents(self, inputs)` in the op: for each output a tuple of numbers and integer scalars",
+        hint="define `output_extents(self, inputs)` in the op: for each output a tuple of numbers and integer scalars",
     )
