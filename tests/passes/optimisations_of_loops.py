@@ -8,9 +8,11 @@ from optimisation_programs import (
     chain,
     complex_product,
     four_buffers,
+    function,
     kept_and_scaled,
     known,
     logistic,
+    matrix,
     narrow_sum,
     of_sparse,
     of_vector,
@@ -20,8 +22,16 @@ from optimisation_programs import (
 )
 from switches import Row, compiled, has, lacks, not_for, on_machine, without_pass
 
+import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
+
+
+def sorted_rows(extent: int) -> aot.Function:
+    """Rows of a known extent, which LLVM would unroll before it vectorises."""
+    x = matrix("x", "n", extent)
+    return function([x], at.sort(x, axis=1))
+
 
 LOOP_ROWS: Final[Sequence[Row]] = (
     # --- loop level -------------------------------------------------------------------------------------------------
@@ -103,6 +113,13 @@ LOOP_ROWS: Final[Sequence[Row]] = (
         complex_product,
         "loops",
         has("short, novector"),
+    ),
+    Row(
+        "short rows are sorted in vectors",
+        not_for(lambda: sorted_rows(1)),
+        lambda: sorted_rows(10),
+        "llvm-opt",
+        has(r"fcmp olt <\d+ x double>"),
     ),
     Row(
         "few elements are searched by blocks",

@@ -34,6 +34,8 @@ _T = TypeVar("_T")
 
 # --- loops -----------------------------------------------------------------------------------------------------------
 
+vectorised: Final = range
+"""A range whose loop LLVM may vectorise, but does not unroll: not even one of few iterations into scalar code."""
 serial: Final = range
 """A range whose loop LLVM does not vectorise."""
 rolled: Final = range

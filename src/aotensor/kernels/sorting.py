@@ -23,6 +23,7 @@ from aotensor.kernels.language import (
     rolled,
     serial,
     unrolled,
+    vectorised,
     word,
 )
 
@@ -89,7 +90,7 @@ def sort_run(source: Line, target: Line, start: Index, stop: Index) -> None:
     for k in rolled(start, stop):
         x = source.values[k]
         rank = 0
-        for i in range(start, stop):
+        for i in vectorised(start, stop):
             y = source.values[i]
             is_equal = not precedes(x, y) and i < k
             rank += 1 if precedes(y, x) or is_equal else 0

@@ -28,6 +28,7 @@ from aotensor.passes.kernels.work import work_of
 
 _RANGES: Final[Mapping[str, Mapping[str, Any]]] = {
     "range": {},
+    "vectorised": {"is_unrolled": False},
     "serial": {"is_vectorisable": False},
     "rolled": {"is_vectorisable": False, "is_unrolled": False},
 }
