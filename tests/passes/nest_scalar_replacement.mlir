@@ -78,3 +78,25 @@ func.func @next_column(%x: tensor<?x?xf64>, %m: index, %n: index, %shift: index)
   }
   func.return %b : tensor<?x?xf64>
 }
+
+// A tensor that is gathered from keeps an axis, also where the only index is the counter.
+// CHECK-LABEL: func.func @same_element(
+// CHECK: %[[A:[a-z0-9_]+]] = nest.value[%n] : tensor<?xf64>
+// CHECK: aot.extract_if %{{[a-z0-9_]+}}, %[[A]][%{{[a-z0-9_]+}}], %zero : tensor<?xf64>
+func.func @same_element(%x: tensor<?xf64>, %n: index, %shift: index) -> tensor<?xf64> attributes {dims = [["n"], [], []]} {
+  %zero = arith.constant 0.0 : f64
+  %a = nest.value[%n] : tensor<?xf64>
+  %b = nest.value[%n] : tensor<?xf64>
+  nest.for %i in %n {
+    nest.do(%v = %x[%i] : tensor<?xf64>) -> (%o = %a[%i] : tensor<?xf64>) {
+      %e = math.exp %v fastmath<contract> : f64
+      nest.yield %e : f64
+    }
+    nest.do() -> (%o = %b[%i] : tensor<?xf64>) {
+      %c = arith.cmpi ult, %i, %shift : index
+      %d = "aot.extract_if"(%c, %a, %i, %zero) : (i1, tensor<?xf64>, index, f64) -> f64
+      nest.yield %d : f64
+    }
+  }
+  func.return %b : tensor<?xf64>
+}

@@ -139,12 +139,17 @@ class _Placement:
         return near, others, min(shared, self.complete)
 
     def _common_loops(self, other: DoOp) -> int:
-        """The number of loops that enclose both the writer and a reader that uses their counters where it gathers."""
+        """The number of loops that enclose both the writer and a reader that uses their counters where it gathers.
+
+        A tensor that is gathered from keeps an axis.
+        """
         count = 0
         gathered = [indices for x, indices in gather_accesses(other) if x is self.value.result]
         for a, b in zip(self.path, loops_around(other), strict=False):
             axes = [axis for axis, number in enumerate(self.bound) if number == count]
             if a is not b or any(indices[axis] is not a.counter for indices in gathered for axis in axes):
+                break
+            if gathered and all(number is not None and number <= count for number in self.bound):
                 break
             count += 1
         return count
