@@ -152,6 +152,15 @@ def test_every_example_verifies(run: Runner, example: str) -> None:
     run("-m", "aotensor_cli", "verify", EXAMPLES / (example if ":" in example else f"{example}.py"))
 
 
+def test_a_step_for_a_microcontroller_verifies(run: Runner) -> None:
+    """That of examples/embedded/Makefile."""
+    pytest.importorskip("onnx", reason="the extra aotensor[onnx] is not installed")
+    options = ("--dim", "n=4", "--train", "loss=cross_entropy", "--optimizer", "momentum:learning_rate=0.002")
+    model = EXAMPLES / "onnx_models" / "digits.onnx"
+    text = run("-m", "aotensor_cli", "verify", model, *options, "--wrt", "6.*", "--samples", "1")
+    assert re.findall(r"^(\w+): \d+ ok", text, re.MULTILINE) == ["digits", "digits_step", "digits_start"], text
+
+
 def test_text_classification_beats_the_majority(run: Runner) -> None:
     text = run(EXAMPLES / "text_classification.py")
     share = re.search(r"docstrings, (\d+)% about the network", text)
