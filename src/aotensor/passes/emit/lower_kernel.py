@@ -34,6 +34,8 @@ def lower_kernel(b: LoopBuilder, buffers: Buffers, op: KernelOp, target: Target)
     """Emit the kernel, for every sample of a batch on several cores."""
     is_batched = any(op.is_batched)
     shapes = [buffers.shape(x) for x in op.tensors]
+    for x in op.tensors:
+        buffers.buffer(x)  # allocated outside of the loop over samples
     work: Extent = STEP * _PASSES
     for n in shapes[0][1:]:
         work = b.imul(work, n)

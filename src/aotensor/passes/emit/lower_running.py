@@ -69,10 +69,10 @@ def _along_lines(
 ) -> None:  # fmt: skip
     """Emit run(*lines of the tensors) for every line along the axis of an operation."""
     axis, shape = op.axis.value.data, buffers.shape(tensors[0])
+    held = [(buffers.buffer(x), element_dtype(x)) for x in tensors]  # allocated outside of the loops over lines
 
     def line(where: list[Scalar]) -> None:
-        run(*(Vector(buffers.buffer(x), element_dtype(x), lambda k: [*where[:axis], k, *where[axis:]])
-              for x in tensors))  # fmt: skip
+        run(*(Vector(buffer, dtype, lambda k: [*where[:axis], k, *where[axis:]]) for buffer, dtype in held))
 
     others = [n for d, n in enumerate(shape) if d != axis]
     each_line(b, op, target, others, b.imul(shape[axis], STEP), lambda: line)
