@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.integrate
@@ -139,6 +140,40 @@ def test_a_failure_has_no_derivative() -> None:
     k = at.dscalar("k")
     y = solved(lambda t, y: k * y**2, (0.0, 3.0), [1.0], [0.1, 3.0]).y
     assert np.isnan(aot.function([k], aot.grad(y[0, 0], k)).reference(1.0))
+
+
+@pytest.mark.level("all", "a method of eighth order with a gradient compiles for 15 seconds")
+def test_segments_repeat_the_same_steps() -> None:
+    """Errors of a comet's steps are roundings at this tolerance, and two copies of a step round differently."""
+    mass = at.dscalar("mass")
+
+    def accelerated(t: Any, y: Any) -> Any:
+        pull = mass / (y[0] ** 2 + y[1] ** 2) ** 1.5
+        return at.stack([y[2], y[3], -pull * y[0], -pull * y[1]])
+
+    place = at.integrate.solve_ivp(
+        accelerated, (0.0, 20.0), [0.1, 0.0, 0.0, np.sqrt(19.0)], t_eval=[20.0], method="DOP853", rtol=1e-12,
+        atol=1e-13, max_steps=20_000,
+    ).y[0, 0]  # fmt: skip
+    f = aot.function([mass], [aot.grad(place, mass), Rop(place, mass, at.constant(1.0))], name="comet")
+    backward, forward = f(1.0)
+    np.testing.assert_allclose(backward, forward, rtol=1e-10)
+    np.testing.assert_allclose(backward, _slope_of_orbit(), rtol=1e-7)
+
+
+def _slope_of_orbit() -> float:
+    """The derivative in the mass of the first coordinate, by Kepler's equation in 40 digits."""
+
+    def first(mass: Any) -> Any:
+        radius, speed = mpmath.mpf("0.1"), mpmath.sqrt(19)
+        e = radius * speed**2 / mass - 1
+        size = radius / (1 - e)
+        anomaly = mpmath.sqrt(mass / size**3) * 20
+        u = mpmath.findroot(lambda u: u - e * mpmath.sin(u) - anomaly, anomaly + e * mpmath.sin(anomaly) / 2)
+        return size * (mpmath.cos(u) - e)
+
+    with mpmath.workdps(40):
+        return float(mpmath.diff(first, 1))
 
 
 @pytest.mark.shows("tensor/26-solve_ivp-adjoint")

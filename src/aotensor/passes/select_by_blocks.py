@@ -22,7 +22,7 @@ from aotensor.passes.remarks import applied, missed
 
 
 @ir_pass(
-    "select-by-blocks", level="nest", topic="loops", reference="decisions/0100-few-elements-are-searched-by-blocks.md"
+    "select-by-blocks", level="nest", topic="loops", reference="decisions/0099-few-elements-are-searched-by-blocks.md"
 )
 def select_by_blocks(module: ModuleOp) -> None:
     """Searches few elements of long lines only in the blocks whose least keys are smallest."""

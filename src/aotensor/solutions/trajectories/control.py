@@ -6,7 +6,7 @@ As in SciPy's integrators: Hairer, Nørsett & Wanner (1993), sections II.4 and I
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,13 +43,6 @@ class Control:
     first: Variable | None
     max_steps: int
 
-    def without_derivatives(self) -> Control:
-        """The control with a span, tolerances and limits that have no derivatives, but for the start."""
-        given = self.end, self.direction, self.rtol, self.atol, self.longest
-        end, direction, rtol, atol, longest = map(disconnected_grad, given)
-        first = None if self.first is None else disconnected_grad(self.first)
-        return replace(self, end=end, direction=direction, rtol=rtol, atol=atol, longest=longest, first=first)
-
     def scale(self, y: Variable, other: Variable) -> Variable:
         """The tolerance of each component, by which errors are divided.   (n,)"""
         return self.atol + self.rtol * maximum(abs(y), abs(other))
@@ -67,7 +60,7 @@ class Control:
         status = switch(is_good, ending(Ending.RUNNING), ending(Ending.NOT_FINITE))
         none, zero = constant(np.bool_(False)), constant(0, dtype="int64")
         before = [self.start, y0, number(0, self.start), *(zeros_like(y0) for _ in range(self.method.stages))]
-        return State(self.start, y0, carry, size, none, zero, zero, status, before, [size, none, *carry])
+        return State(self.start, y0, carry, size, none, zero, zero, status, before)
 
     def _first_size(self, y0: Variable, f0: Variable) -> Variable:
         t0, scale = self.start, self.scale(y0, y0)
@@ -117,7 +110,7 @@ class Control:
         before = [s.t, s.y, h, *made.stages]
         return State(
             switch(is_taken, t, s.t), switch(is_taken, made.y, s.y), kept, new_size, invert(is_taken), attempts,
-            s.steps + cast(is_taken, "int64"), status, before, [s.size, s.is_rejected, *s.carry],
+            s.steps + cast(is_taken, "int64"), status, before,
         )  # fmt: skip
 
     def has_reached(self, s: State, target: Variable) -> Variable:
@@ -131,7 +124,7 @@ class State:
 
     t, y, carry: the point reached, and what the next step begins with. size: of the next attempt. is_rejected: was
     the last one refused? attempts, steps: so far. status: an `Ending`. before: t, y, h and stages of the last
-    attempt. before_size: size, is_rejected and carry before it.
+    attempt.
     """
 
     t: Variable
@@ -143,29 +136,15 @@ class State:
     steps: Variable
     status: Variable
     before: list[Variable]
-    before_size: list[Variable]
-
-    @property
-    def start(self) -> list[Variable]:
-        """t, y, size, is_rejected and carry before the last attempt, with which it can be repeated."""
-        return [*self.before[:2], *self.before_size]
-
-    @classmethod
-    def from_start(cls, values: Sequence[Variable]) -> State:
-        """The state before an attempt, from `start`; its counts are 0."""
-        t, y, size, is_rejected, *carry = values
-        zero = constant(0, dtype="int64")
-        return cls(t, y, carry, size, is_rejected, zero, zero, ending(Ending.RUNNING), [], [])
 
     def flat(self) -> list[Variable]:
         """The fields as a list, for the states of a loop."""
         counts = [self.size, self.is_rejected, self.attempts, self.steps, self.status]
-        return [self.t, self.y, *self.carry, *counts, *self.before, *self.before_size]
+        return [self.t, self.y, *self.carry, *counts, *self.before]
 
     def from_flat(self, values: Sequence[Variable]) -> State:
         """A state from its fields in the order of `flat`."""
         t, y, *rest = values
         carry, rest = rest[: len(self.carry)], rest[len(self.carry) :]
-        size, is_rejected, attempts, steps, status, *rest = rest
-        before, before_size = rest[: len(self.before)], rest[len(self.before) :]
-        return State(t, y, carry, size, is_rejected, attempts, steps, status, before, before_size)
+        size, is_rejected, attempts, steps, status, *before = rest
+        return State(t, y, carry, size, is_rejected, attempts, steps, status, before)

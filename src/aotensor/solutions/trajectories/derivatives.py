@@ -41,7 +41,7 @@ from aotensor.solutions.formulas import ending, number
 from aotensor.solutions.jacobians.slopes import Slopes
 from aotensor.solutions.results import Ending
 from aotensor.solutions.trajectories.control import Control
-from aotensor.solutions.trajectories.loops import integrated, repeated
+from aotensor.solutions.trajectories.loops import attempted, integrated, repeated
 from aotensor.solutions.trajectories.methods import stepper
 from aotensor.solutions.trajectories.system import System
 
@@ -49,8 +49,8 @@ NAME: Final = "solve_ivp"
 NAMES: Final = ("t0", "t1", "y0", "t_eval", "rtol", "atol", "max_step", "first_step")
 """Of the inputs of an integration before the values that its function reads."""
 ADJOINTS: Final = ("discrete", "continuous")
-_COUNTS: Final = 3
-"""Outputs without derivatives: status, steps, attempts."""
+_OTHERS: Final = 4
+"""Outputs without derivatives: status, steps, attempts, ends."""
 
 
 @dataclass(frozen=True)
@@ -77,36 +77,32 @@ class Problem:
 
 
 def integration(problem: Problem, given: Sequence[Variable]) -> OpFromGraph:
-    """The integration as an op with derivatives: (*given, *parameters) → (y, status, steps, attempts, *starts).
+    """The integration as an op with derivatives: (*given, *parameters) → (y, status, steps, attempts, ends).
 
-    starts: `State.start` before each time, from which reverse mode repeats the steps up to it.
+    ends: the times after the attempts of steps, by which derivatives repeat them.
     """
     slots = [symbol(x, name) for x, name in zip(given, NAMES, strict=False)]
     control, inputs = problem.control(slots), [*slots, *problem.system.slots]
-    values, last, starts = integrated(control, slots[2], slots[3])
+    values, last = integrated(control, slots[2], slots[3])
     status = switch(eq(last.status, ending(Ending.RUNNING)), ending(Ending.CONVERGED), last.status)
-    outputs = [matrix_transpose(values), status, last.steps, last.attempts, *starts]
-    values, starts = repeated(control, slots[2], slots[3])
-    steps = Expansion(inputs, [matrix_transpose(values), *starts])
-    if problem.is_continuous:
-        outputs, steps = outputs[: 1 + _COUNTS], Expansion(inputs, steps.outputs[:1])
+    outputs = [matrix_transpose(values), status, last.steps, last.attempts, attempted(control, slots[2])]
+    ends = symbol(outputs[-1], "ends")
+    steps = Expansion([*inputs, ends], [matrix_transpose(repeated(control, slots[2], slots[3], ends))])
     rules = ContinuousRules(steps, problem) if problem.is_continuous else Rules(steps)
-    sources = rules.sources
+    (source,) = rules.sources
     return OpFromGraph(
         inputs,
         outputs,
         pullback=rules.pullback,
         pushforward=rules.pushforward,
-        connection_pattern=[
-            [k in sources[0], *[False] * _COUNTS, *(k in source for source in sources[1:])] for k in range(len(inputs))
-        ],
+        connection_pattern=[[k in source, *[False] * _OTHERS] for k in range(len(inputs))],
         name=NAME,
     )
 
 
 @dataclass(frozen=True)
 class Rules:
-    """Derivatives along the steps; nan where the integration failed.   steps: the inputs of the op → y, *starts"""
+    """Derivatives along the steps; nan where the integration failed.   steps: the inputs of the op and `ends` → y"""
 
     steps: Expansion
 
@@ -117,18 +113,14 @@ class Rules:
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         """Cotangents of all inputs."""
-        given = [_if_found(outputs[1], term) for term in _without_counts(cotangents)]
-        terms = pull_through(self.steps, inputs, _without_counts(outputs), given)
-        return [_if_found(outputs[1], term) for term in terms]
+        given = [_if_found(outputs[1], cotangents[0])]
+        terms = pull_through(self.steps, [*inputs, outputs[-1]], outputs[:1], given)
+        return [_if_found(outputs[1], term) for term in terms[:-1]]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        """The tangents of y and of `starts`; the counts have none."""
-        moved, *others = push_through(self.steps, inputs, _without_counts(outputs), tangents)
-        return [_if_found(outputs[1], moved), *[disconnected()] * _COUNTS, *others]
-
-
-def _without_counts(values: Variables) -> list[Variable]:
-    return [values[0], *values[1 + _COUNTS :]]
+        """The tangent of y; the other outputs have none."""
+        (moved,) = push_through(self.steps, [*inputs, outputs[-1]], outputs[:1], [*tangents, disconnected()])
+        return [_if_found(outputs[1], moved), *[disconnected()] * _OTHERS]
 
 
 def _if_found(status: Variable, term: Variable) -> Variable:

@@ -1,9 +1,11 @@
-"""The loops of an integration: forward to the requested times, and again from one time to the next for derivatives.
+"""The loops of an integration: forward to the requested times, and again along the same steps for derivatives.
 
-Forward, each time is a round of steps up to it, and memory does not depend on the number of steps. Each round also
-stores what its first step starts with. Derivatives differentiate the steps that were accepted, as graphs of the
-initial state and all that f reads; their sizes are constants. Reverse mode repeats a round from its start, in segments
-of √n of its steps: it stores the states between segments, and those of the steps of one segment.
+Forward, each time is a round of steps up to it, and memory does not depend on the number of steps. For derivatives, a
+first loop stores the time after each attempt, and the steps between these times are differentiated, as graphs of the
+initial state and all that f reads; their sizes are constants. So all repetitions of a step have the same size: a size
+that is computed again may differ, since two compilations of a step round differently, and at tight tolerances errors
+are roundings. Reverse mode repeats a round from its start, in segments of √n of its steps: it stores the states between
+segments, and those of the steps of one segment.
 """
 
 from __future__ import annotations
@@ -15,17 +17,19 @@ from typing import Final
 import numpy as np
 
 from aotensor.graph.variable import Variable, constant
+from aotensor.ops.elementwise.arithmetic import maximum, minimum
 from aotensor.ops.elementwise.compare import and_, eq, ge, invert, or_, switch
+from aotensor.ops.gradient_control import disconnected_grad
 from aotensor.ops.scan.frontend import Loop
 from aotensor.ops.scan.ifelse import ifelse
 from aotensor.ops.scan.step import until
-from aotensor.solutions.formulas import ending, number
-from aotensor.solutions.results import Ending
+from aotensor.ops.shape.extents import shape_i
+from aotensor.solutions.formulas import number
 from aotensor.solutions.trajectories.control import Control, State
 
 
-def integrated(control: Control, y0: Variable, times: Variable) -> tuple[Variable, State, list[Variable]]:
-    """(y at the times, nan after a failure; the last state; `State.start` before each time).   (m, n), …, (m, …)"""
+def integrated(control: Control, y0: Variable, times: Variable) -> tuple[Variable, State]:
+    """(y at the times, nan after a failure; the last state)   (m, n)"""
     opening = control.opening(y0)
     count = len(opening.flat())
 
@@ -44,39 +48,57 @@ def integrated(control: Control, y0: Variable, times: Variable) -> tuple[Variabl
         inside = control.method.inside(t, y, h, found.y, stages, share)
         inside = switch(eq(h, 0), found.y, inside)
         is_there = ge(control.direction * (found.t - target), 0)
-        return [*found.flat(), switch(is_there, inside, number(float("nan"), y)), *s.start]
+        return [*found.flat(), switch(is_there, inside, number(float("nan"), y))]
 
-    infos = [*opening.flat(), None, *[None] * len(opening.start)]
-    outputs, _ = Loop(round_to, [times], infos, None).run(-1, "solve_ivp", keep_last=True)
-    return outputs[count], opening.from_flat(outputs[:count]), outputs[count + 1 :]
+    outputs, _ = Loop(round_to, [times], [*opening.flat(), None], None).run(-1, "solve_ivp", keep_last=True)
+    return outputs[count], opening.from_flat(outputs[:count])
 
 
-def repeated(control: Control, y0: Variable, times: Variable) -> tuple[Variable, list[Variable]]:
-    """(y at the times, `State.start` before each time) by the steps of `integrated`, to be differentiated.
+def attempted(control: Control, y0: Variable) -> Variable:
+    """The time after each attempt of a step, at least one; a rejected one repeats the time before it.   (attempts,)
+
+    In a batch, so do the attempts after the end of a sample.
+    """
+    opening = control.opening(y0)
+
+    def advance(*values: Variable) -> tuple[list[Variable], until]:
+        s = opening.from_flat(values)
+        new = control.attempt(s)
+        t = switch(control.has_reached(s, control.end), s.t, new.t)
+        return [*new.flat(), t], until(control.has_reached(new, control.end))
+
+    limit = constant(control.max_steps, dtype="int64")
+    loop = Loop(advance, None, [*opening.flat(), None], None, limit)
+    return loop.run(-1, "attempts", keep_last=True, pads=True)[0][-1]
+
+
+def repeated(control: Control, y0: Variable, times: Variable, ends: Variable) -> Variable:
+    """y at the times by the steps between `ends` (the times of `attempted`), to be differentiated.   (m, n)
 
     A round is a loop over turns: a step, or, where the next time is inside of the step, a look at it that does not
     move on and ends the round. So the graph of a step is there once.
     """
-    control = control.without_derivatives()
-    opening = control.opening(y0)
-    limits = _lengths(control.max_steps + 1, opening.start)
-    size = len(opening.start)
+    count, zero = shape_i(ends, 0), constant(0, dtype="int64")
+    opening = [zero, y0, *control.method.begin(control.start, y0)]
+    size = len(opening)
+    limits = _lengths(control.max_steps + 1, opening)
+    direction = disconnected_grad(control.direction)
+    shift = control.start - disconnected_grad(control.start)  # 0, with the derivative of all times in the start
 
     def turn(target: Variable, values: Sequence[Variable]) -> list[Variable]:
-        *start, before, is_open = values
-        s = State.from_start(start)
-        new = control.attempt(s)
-        _, _, h, *stages = new.before
-        is_there = and_(invert(new.is_rejected), ge(control.direction * (new.t - target), 0))
-        share = switch(is_there, target - s.t, number(0, s.t)) / switch(eq(h, 0), number(1, h), h)
-        found = control.method.inside(s.t, s.y, h, new.y, stages, share)
-        t = switch(new.is_rejected, s.t, s.t + h)
+        number_of, y, *carry, before, is_open = values
+        last = ends[maximum(minimum(number_of, count) - 1, zero)]
+        here, there = switch(eq(number_of, 0), control.start, last), ends[minimum(number_of, count - 1)]
+        here, h = disconnected_grad(here) + shift, disconnected_grad(there - here)
+        made = control.method.step(here, y, carry, h)
+        is_over = ge(number_of, count)
+        is_there = or_(is_over, and_(invert(eq(h, 0)), ge(direction * (there - target), 0)))
+        share = switch(is_there, target - here, number(0, here)) / switch(eq(h, 0), number(1, h), h)
+        found = control.method.inside(here, y, h, made.y, made.stages, share)
         stays = or_(is_there, invert(is_open))
-        moved = [t, new.y, new.size, new.is_rejected, *new.carry]
-        kept = [switch(stays, old, now) for old, now in zip(start, moved, strict=True)]
-        is_lost = eq(new.status, ending(Ending.NO_PROGRESS))
-        goes_on = and_(is_open, invert(or_(is_there, is_lost)))
-        return [*kept, switch(is_open, found, before), goes_on]
+        moved = [number_of + 1, made.y, *made.carry]
+        kept = [switch(stays, old, new) for old, new in zip(values, moved, strict=False)]
+        return [*kept, switch(is_open, found, before), and_(is_open, invert(is_there))]
 
     def turns(target: Variable, values: Sequence[Variable], level: int) -> list[Variable]:
         if level == len(limits):
@@ -93,11 +115,10 @@ def repeated(control: Control, y0: Variable, times: Variable) -> tuple[Variable,
 
     def round_to(target: Variable, *start: Variable) -> list[Variable]:
         found = turns(target, [*start, start[1], constant(True, dtype="bool")], 0)
-        return [*found[:size], found[size], *start]
+        return found[: size + 1]
 
-    infos = [*opening.start, None, *[None] * size]
-    outputs, _ = Loop(round_to, [times], infos, None).run(-1, "solve_ivp", keep_last=True, frugal=True)
-    return outputs[size], outputs[size + 1 :]
+    outputs, _ = Loop(round_to, [times], [*opening, None], None).run(-1, "solve_ivp", keep_last=True, frugal=True)
+    return outputs[size]
 
 
 _WHOLE: Final = 500_000
