@@ -107,11 +107,12 @@ class Loop:
         keep_last: bool | Sequence[bool] = False,
         frugal: bool = False,
         pads: bool = False,
+        keeps_rows: bool = False,
     ) -> tuple[list[Variable], Updates]:
         """The outputs and the updates.
 
         keep_last: of the outputs that are fed back, or of some of them, the last values alone. truncate, label, frugal,
-        pads: as in `Scan`.
+        pads, keeps_rows: as in `Scan`.
         """
         result, states = self._step()
         carried = {x: make_state(x, (-1,), str(x)) for x in result.updates}
@@ -126,7 +127,7 @@ class Loop:
         kept = [keep_last] * len(fed) if isinstance(keep_last, bool) else keep_last
         stacked = [not x for x in kept] + [False] * len(carried)
         op, operands = self._assembled([*(state for _, state in fed), *carried.values()], made, carried, stacked)
-        op = changed(op, label=label, truncate=truncate, is_frugal=frugal, pads=pads)
+        op = changed(op, label=label, truncate=truncate, is_frugal=frugal, pads=pads, keeps_rows=keeps_rows)
         results = op.results(op.apply(*operands).outputs)
         values, others = iter(results.states), iter(results.mapped)
         outputs = [next(others) if state is None else next(values) for state in states]

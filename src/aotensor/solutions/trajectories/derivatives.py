@@ -49,8 +49,8 @@ NAME: Final = "solve_ivp"
 NAMES: Final = ("t0", "t1", "y0", "t_eval", "rtol", "atol", "max_step", "first_step")
 """Of the inputs of an integration before the values that its function reads."""
 ADJOINTS: Final = ("discrete", "continuous")
-_OTHERS: Final = 4
-"""Outputs without derivatives: status, steps, attempts, ends."""
+_OTHERS: Final = 5
+"""Outputs without derivatives: status, steps, attempts, ends, count."""
 
 
 @dataclass(frozen=True)
@@ -77,17 +77,17 @@ class Problem:
 
 
 def integration(problem: Problem, given: Sequence[Variable]) -> OpFromGraph:
-    """The integration as an op with derivatives: (*given, *parameters) → (y, status, steps, attempts, ends).
+    """The integration as an op with derivatives: (*given, *parameters) → (y, status, steps, attempts, ends, count).
 
-    ends: the times after the attempts of steps, by which derivatives repeat them.
+    ends, count: of `attempted`, by which derivatives repeat the steps.
     """
     slots = [symbol(x, name) for x, name in zip(given, NAMES, strict=False)]
     control, inputs = problem.control(slots), [*slots, *problem.system.slots]
     values, last = integrated(control, slots[2], slots[3])
     status = switch(eq(last.status, ending(Ending.RUNNING)), ending(Ending.CONVERGED), last.status)
-    outputs = [matrix_transpose(values), status, last.steps, last.attempts, attempted(control, slots[2])]
-    ends = symbol(outputs[-1], "ends")
-    steps = Expansion([*inputs, ends], [matrix_transpose(repeated(control, slots[2], slots[3], ends))])
+    outputs = [matrix_transpose(values), status, last.steps, last.attempts, *attempted(control, slots[2])]
+    taken = [symbol(x, name) for x, name in zip(outputs[-2:], ("ends", "count"), strict=True)]
+    steps = Expansion([*inputs, *taken], [matrix_transpose(repeated(control, slots[2], slots[3], *taken))])
     rules = ContinuousRules(steps, problem) if problem.is_continuous else Rules(steps)
     (source,) = rules.sources
     return OpFromGraph(
@@ -102,7 +102,7 @@ def integration(problem: Problem, given: Sequence[Variable]) -> OpFromGraph:
 
 @dataclass(frozen=True)
 class Rules:
-    """Derivatives along the steps; nan where the integration failed.   steps: the inputs of the op and `ends` → y"""
+    """Derivatives along the steps; nan where the integration failed.   steps: inputs of the op, ends, count → y"""
 
     steps: Expansion
 
@@ -114,12 +114,12 @@ class Rules:
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         """Cotangents of all inputs."""
         given = [_if_found(outputs[1], cotangents[0])]
-        terms = pull_through(self.steps, [*inputs, outputs[-1]], outputs[:1], given)
-        return [_if_found(outputs[1], term) for term in terms[:-1]]
+        terms = pull_through(self.steps, [*inputs, *outputs[-2:]], outputs[:1], given)
+        return [_if_found(outputs[1], term) for term in terms[:-2]]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         """The tangent of y; the other outputs have none."""
-        (moved,) = push_through(self.steps, [*inputs, outputs[-1]], outputs[:1], [*tangents, disconnected()])
+        (moved,) = push_through(self.steps, [*inputs, *outputs[-2:]], outputs[:1], [*tangents, *[disconnected()] * 2])
         return [_if_found(outputs[1], moved), *[disconnected()] * _OTHERS]
 
 

@@ -23,7 +23,6 @@ from aotensor.ops.gradient_control import disconnected_grad
 from aotensor.ops.scan.frontend import Loop
 from aotensor.ops.scan.ifelse import ifelse
 from aotensor.ops.scan.step import until
-from aotensor.ops.shape.extents import shape_i
 from aotensor.solutions.formulas import number
 from aotensor.solutions.trajectories.control import Control, State
 
@@ -54,10 +53,10 @@ def integrated(control: Control, y0: Variable, times: Variable) -> tuple[Variabl
     return outputs[count], opening.from_flat(outputs[:count])
 
 
-def attempted(control: Control, y0: Variable) -> Variable:
-    """The time after each attempt of a step, at least one; a rejected one repeats the time before it.   (attempts,)
+def attempted(control: Control, y0: Variable) -> tuple[Variable, Variable]:
+    """(The time after each attempt of a step, their number, at least 1)   (max_steps,), int64
 
-    In a batch, so do the attempts after the end of a sample.
+    A rejected attempt repeats the time before it. Times after the last attempt are not defined.
     """
     opening = control.opening(y0)
 
@@ -69,16 +68,17 @@ def attempted(control: Control, y0: Variable) -> Variable:
 
     limit = constant(control.max_steps, dtype="int64")
     loop = Loop(advance, None, [*opening.flat(), None], None, limit)
-    return loop.run(-1, "attempts", keep_last=True, pads=True)[0][-1]
+    outputs, _ = loop.run(-1, "attempts", keep_last=True, pads=True, keeps_rows=True)
+    return outputs[-1], opening.from_flat(outputs[:-1]).attempts
 
 
-def repeated(control: Control, y0: Variable, times: Variable, ends: Variable) -> Variable:
-    """y at the times by the steps between `ends` (the times of `attempted`), to be differentiated.   (m, n)
+def repeated(control: Control, y0: Variable, times: Variable, ends: Variable, count: Variable) -> Variable:
+    """y at the times by the steps that `attempted` returns, to be differentiated.   (m, n)
 
     A round is a loop over turns: a step, or, where the next time is inside of the step, a look at it that does not
     move on and ends the round. So the graph of a step is there once.
     """
-    count, zero = shape_i(ends, 0), constant(0, dtype="int64")
+    zero = constant(0, dtype="int64")
     opening = [zero, y0, *control.method.begin(control.start, y0)]
     size = len(opening)
     limits = _lengths(control.max_steps + 1, opening)

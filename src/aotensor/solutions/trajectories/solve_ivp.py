@@ -103,9 +103,10 @@ def solve_ivp(
 
     Derivatives are those of the accepted steps, whose sizes are constants, and of the times of events: forward and
     reverse, to any order, in y0, the times and all that fun and events read. Reverse mode stores states between
-    segments of steps, and repeats one segment at a time: about 2·√max_steps states. adjoint="continuous": reverse
-    mode integrates the adjoint equation backward instead, from each time to the one before, with the same method and
-    tolerances. It stores the states at t_eval only, and agrees with forward mode to the tolerance; without events.
+    segments of steps, and repeats one segment at a time: about 2·√max_steps states, and max_steps times.
+    adjoint="continuous": reverse mode integrates the adjoint equation backward instead, from each time to the one
+    before, with the same method and tolerances. It stores the states at t_eval only, and agrees with forward mode to
+    the tolerance; without events.
 
     Raises: GraphTypeError, GraphValueError for arguments of another kind; a t_eval outside of the span or out of order
     is an error at run time where it is not known before. UnsupportedError for a continuous adjoint with events, with
