@@ -257,17 +257,20 @@ def accumulate_dots(
     return b.sweep(whole, k, sums, advance(rest), step=tile.lanes)
 
 
-def is_cheaper_by_dots(b: KernelBuilder, tile: Tile, m: Extent, n: Extent, k: Extent) -> Scalar:
+def is_cheaper_by_dots(
+    b: KernelBuilder, tile: Tile, m: Extent, n: Extent, k: Extent, copied: Extent = 0, packing: int = 2
+) -> Scalar:
     """Emit the test whether dot products cost less than packing, on a core with two vector FMAs per cycle.
 
-    A dot product reduces its lanes at the end; a packed tile is computed whole, and packing an element costs half a
-    cycle. Only for products of little work, whose operands fit in cache.
+    A dot product reduces its lanes at the end; a packed tile is computed whole. Only for products of little work, whose
+    operands fit in cache. copied: the columns that dot products copy first. packing: cost of an element that is packed
+    or copied, in quarters of a cycle.
     """
-    m, n, k = (b.imin(extent, LONGEST) for extent in (m, n, k))
+    m, n, k, copied = (b.imin(extent, LONGEST) for extent in (m, n, k, copied))
     steps = b.imul(b.ceildiv(k, tile.lanes), 2)
-    dots = b.imul(b.imul(m, n), b.iadd(steps, tile.lanes // 2))
+    dots = b.iadd(b.imul(b.imul(m, n), b.iadd(steps, tile.lanes // 2)), b.imul(b.imul(copied, k), packing))
     height = b.imul(b.ceildiv(m, tile.rows), tile.rows)
     width = b.imul(b.ceildiv(n, tile.columns), tile.columns)
     tiles = b.imul(b.imul(height, b.imul(b.ifloordiv(width, tile.lanes), 2)), k)
-    packing = b.iadd(b.imul(b.imul(b.iadd(height, width), k), 2), _CALLS)
-    return b.compare("lt", b.index(dots), b.index(b.iadd(tiles, packing)))
+    packed = b.iadd(b.imul(b.imul(b.iadd(height, width), k), packing), _CALLS)
+    return b.compare("lt", b.index(dots), b.index(b.iadd(tiles, packed)))

@@ -22,10 +22,12 @@ from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
 from aotensor.passes.gemm.cache_blocks import Form
-from aotensor.passes.gemm.direct import accumulate_dots, cover_by_dots, is_cheaper_by_dots
+from aotensor.passes.gemm.direct import LONGEST, accumulate_dots, cover_by_dots, is_cheaper_by_dots
 from aotensor.passes.gemm.position_packing import position
 from aotensor.passes.gemm.tile import ALIGNMENT, KernelBuilder, Tile, define
 
+_PACKING: Final = 3
+"""Quarters of a cycle that an element at a position takes to be packed or copied."""
 _MOST_SUMS: Final = 16  # sums of a tile of dot products
 
 
@@ -59,16 +61,18 @@ class _Few:
         )
 
 
-def is_few(b: KernelBuilder, tile: Tile, args: Sequence[SSAValue]) -> Scalar:
+def is_few(b: KernelBuilder, tile: Tile, most: int, args: Sequence[SSAValue]) -> Scalar:
     """Emit the test whether dot products take less time than packing, and can read rows of A in place.
 
-    args: of @aot_gemm_at_part
+    most: multiply-adds of a part with little work. args: of @aot_gemm_at_part
     """
     few = _Few.from_args(args)
     m, n, k = few.extents
     has_terms = b.compare("ge", b.index(b.imin(n, k)), b.index(1))
+    work = b.imul(b.imul(b.imin(m, LONGEST), b.imin(n, LONGEST)), b.imin(k, LONGEST))
+    is_little = b.and_(has_terms, b.compare("le", b.index(work), b.index(most)))
     (found,) = b.branch(
-        b.and_(has_terms, is_cheaper_by_dots(b, tile, m, n, k)),
+        b.and_(is_little, is_cheaper_by_dots(b, tile, m, n, k, copied=n, packing=_PACKING)),
         lambda: [_is_run(b, few.a_depth, few.corner[2], k)],
         lambda: [b.constant(False, "bool")],
     )

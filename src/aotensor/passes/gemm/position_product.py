@@ -44,7 +44,7 @@ def functions_at(tile: Tile, target: Target) -> list[func.FuncOp]:
     form = _form(tile)
     parts = [
         *parts_at(tile, target, form, arguments_at(tile.element)),
-        _define_part(tile, form, target.packs_products),
+        _define_part(tile, target, form, target.packs_products),
     ]
     if not target.packs_products:
         return parts
@@ -70,7 +70,7 @@ def _kinds(form: Form) -> list[Attribute]:
     return [*form.source, *form.source, *form.result, *[IndexType()] * 6]
 
 
-def _define_part(tile: Tile, form: Form, packs: bool) -> func.FuncOp:
+def _define_part(tile: Tile, target: Target, form: Form, packs: bool) -> func.FuncOp:
     """Define @aot_gemm_at_part(A, rows, depths, start, B, columns, depths, start, C, rows, columns, start,
     i, j, p, m, n, k).
 
@@ -81,7 +81,7 @@ def _define_part(tile: Tile, form: Form, packs: bool) -> func.FuncOp:
         if not packs:
             return _without_memory(b, tile, args)
         (status,) = b.branch(
-            is_few(b, tile, args),
+            is_few(b, tile, target.direct_work, args),
             lambda: [b.emit(func.CallOp(form.symbol("dots", tile), list(args), [i32]), "int32")],
             lambda: [b.emit(func.CallOp(form.symbol("blocked", tile), list(args), [i32]), "int32")],
         )
