@@ -27,6 +27,7 @@ _WITHOUT_NUMBERS: Final = (
     (f"has {_N} stored entries, not {_N}", "has another number of stored entries"),
     (f"cannot be computed for {_N} elements,", "cannot be computed,"),
     (f"must not be negative, found {_N}", "must not be negative"),
+    (f"at {_N} lies outside of an array of extent {_N}", "lies outside of an array"),
     (f"has {_N} rows for {_N} steps", "has fewer rows than there are steps"),
     (rf"\b(has|have) {_N} (\w)", r"\1 too many \2"),
     (f"has an extent of {_N}", "has too large an extent"),

@@ -93,7 +93,7 @@ def test_a_bound_of_solve_ivp_is_kept_with_the_same_bits(tmp_path: Path) -> None
     assert not first.segments and segments.file == "test_memory.py" and 10 <= int(segments.steps) <= 100
     usual = aot.compile(f, tmp_path / "usual", fp="strict").load().decay
     small = aot.compile(f, tmp_path / "small", fp="strict", memory=second.bytes).load().decay
-    assert small.workspace_bytes() == second.workspace < usual.workspace_bytes() / 4 == first.workspace / 4
+    assert small.workspace_bytes() == second.workspace < usual.workspace_bytes() / 2 == first.workspace / 2
     found, wanted = small(0.7), usual(0.7)
     assert (found["y"].item(), found["by_k"]) == (wanted["y"].item(), wanted["by_k"])
     np.testing.assert_allclose(found["by_k"], -2 * np.exp(-0.7), rtol=1e-7)

@@ -13,9 +13,9 @@ from aotensor.graph.subgraph import all_nodes
 
 # Ops whose two derivative rules are no transposes of each other, on purpose: tests/gradient/test_control*.py.
 CONTROLS = {"ConsiderConstant", "GradClip", "ViewOp", "ZeroGrad"}
-MADE_FOR_COMPILING = {"Branch", "Fused", "Lapack"}
-"""Ops that `prepare` puts in place of others, behind all derivatives: test_loops.py, test_elementwise_fusion.py, what
-cases_general.py compiles."""
+MADE_FOR_COMPILING = {"Branch", "Fused", "KernelCall", "Lapack"}
+"""Ops that `prepare` puts in place of others, after all derivatives: test_loops.py, test_elementwise_fusion.py,
+test_op_kernels.py, the programs of cases_general.py."""
 COMPLEX = {"AsPairs", "Dft", "OfHalf", "OfPairs", "RealDft"}
 """Ops on complex values that have tables of their own: tests/complex."""
 

@@ -36,8 +36,10 @@ func.func @multiply(%a: tensor<?x2x2xf64>, %b: tensor<?x2xf64>) -> tensor<?x2xf6
   func.return %x : tensor<?x2xf64>
 }
 
-// One matrix of some rows is worked on where it lies, without a call: the loops around are unrolled.
+// One matrix of some rows is computed in place, by a function that equal operations share: its outer loop is unrolled.
 // CHECK-LABEL: func.func @alone.kernel
+// CHECK: func.call @alone.cholesky0
+// CHECK-LABEL: func.func private @alone.cholesky0
 // CHECK-NOT: func.call
 // CHECK-NOT: vector<
 // CHECK-COUNT-5: math.sqrt %{{.*}} : f64

@@ -193,14 +193,14 @@ class _Arrangement:
     def _join(self, item: Item, earliest: int) -> int:
         """Return the slot of a nest: the last one that it may join with profit, or a new one."""
         assert item.statement is not None
-        read = [*item.statement.inputs, *gathers(item.statement)]
-        candidates = {self.slot_of[x] for x in read if x in self.inside}
+        candidates = {self.slot_of[x] for x in item.statement.inputs if x in self.inside}
+        gathered = {self.slot_of[x] for x in gathers(item.statement) if x in self.inside}
         candidates.update(slot for x in item.statement.inputs for slot in self.readers[x])
         if item.is_part:
             candidates.update(self.slot_of[x] for x in item.makes if x in self.inside)
         if item.is_deferred:
             candidates.update(slot for loop in item.loops for slot in self.by_extent[range_of(loop)])
-        for where in sorted((slot for slot in candidates if slot >= earliest), reverse=True):
+        for where in sorted((slot for slot in candidates | gathered if slot >= earliest), reverse=True):
             if self.most is not None and len(self.slots[where].members) >= self.most:
                 continue
             loop = self._common_loop(item, item.statement, self.slots[where])
