@@ -26,9 +26,9 @@ from aotensor.passes.target import Target
 _FORMS: Final[Mapping[Level, Form]] = {"tensor": TENSOR_FORM, "nest": NEST_FORM, "loops": LOOP_FORM}
 _DECLARED: Final[dict[Callable[..., None], Declaration]] = {}
 
-Omission: TypeAlias = Literal["checks", "no-vectors", "no-heap", "scalar"]
+Omission: TypeAlias = Literal["checks", "no-vectors", "no-heap", "scalar", "unoptimised"]
 """A kind of compilation that omits passes: one that checks accesses, and so looks at one element at a time; for small
-processors; without allocation, and so without threads; of loops over elements, for C source.
+processors; without allocation, and so without threads; of loops over elements, for C source; at `-O 0`.
 """
 
 F = TypeVar("F", bound=Callable[..., None])

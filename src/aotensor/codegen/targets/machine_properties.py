@@ -15,7 +15,13 @@ from aotensor.passes.target import Target
 def passes_left_out(machine: Machine, checks: bool, allocates: bool, scalar: bool) -> frozenset[str]:
     """The names of passes that a compilation omits. checks, allocates, scalar: as in `recipe.Options`."""
     is_small = system_of(machine.triple) is OTHER_32
-    kinds = {"checks": checks, "no-vectors": is_small, "no-heap": not allocates, "scalar": scalar}
+    kinds = {
+        "checks": checks,
+        "no-vectors": is_small,
+        "no-heap": not allocates,
+        "scalar": scalar,
+        "unoptimised": machine.opt_level == 0,
+    }
     declared = (declaration(function) for function in (*NEST, *MATH))
     return frozenset(x.step.name for x in declared if any(kinds[kind] for kind in x.unless))
 

@@ -40,7 +40,12 @@ _VECTORS: Final = 2
 """Vector registers of a value: two dependence chains hide the latency of divisions."""
 
 
-@ir_pass("vectorize-functions", level="loops", topic="vectors", unless=("checks", "no-vectors", "scalar"))
+@ir_pass(
+    "vectorize-functions",
+    level="loops",
+    topic="vectors",
+    unless=("checks", "no-vectors", "scalar", "unoptimised"),
+)
 def vectorize_functions(module: ModuleOp, target: Target) -> None:
     """Computes functions with parameters (`gammainc`, `betainc`, `jv`, …) for blocks of 256 elements: sorts them by
     regime (series, continued fraction, expansion) and by estimated trip count, and computes each regime on vectors. A
