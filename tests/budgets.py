@@ -2,9 +2,9 @@
 
 A change waits for a few minutes, so each test function has a budget of seconds, by the times in `times.txt`:
 
-1. By default it has 0.45 s. Of a parametrised test that takes longer, cases run until it is spent: those of float64 and
+1. By default it has 0.4 s. Of a parametrised test that takes longer, cases run until it is spent: those of float64 and
    CSR first, evenly spread over the rest. A test whose single case takes more than 0.7 s waits for `--ci`.
-2. With `--ci` it has 0.8 s, and at least one case runs unless that takes more than 5 s.
+2. With `--ci` it has 0.6 s, and at least one case runs unless that takes more than 5 s.
 3. With `--all` everything runs, compiled with LLVM's optimiser.
 
 Exceptions give a reason: `unlimited(reason)` has no budget, `level("ci" or "all", reason)` waits. What needs emulators,
@@ -30,7 +30,7 @@ RECORDED: Final = 1.0
 """Seconds. Tests that are shorter in all their cases are not recorded."""
 
 DEFAULT, CI, ALL = LEVELS = ("default", "ci", "all")
-BUDGET: Final = {DEFAULT: 0.45, CI: 0.8}
+BUDGET: Final = {DEFAULT: 0.4, CI: 0.6}
 """Seconds of a test function."""
 LONGEST: Final = {DEFAULT: 0.7, CI: 5.0}
 """Seconds that a single case may take."""
@@ -115,7 +115,7 @@ def _within(cases: list[pytest.Item], level: str) -> list[pytest.Item]:
     each = recorded().get(function_of(cases[0].nodeid), 0.0)
     if each * len(cases) <= BUDGET[level] or cases[0].get_closest_marker("unlimited"):
         return cases
-    n = max(int(BUDGET[level] / each), int(each <= LONGEST[level]))
+    n = max(int(BUDGET[level] / each + 1e-6), int(each <= LONGEST[level]))
     preferred = [case for case in cases if not _is_of_other_kind(case)]
     rest = [case for case in cases if _is_of_other_kind(case)]
     return _spread(preferred, n) + _spread(rest, n - len(preferred))
