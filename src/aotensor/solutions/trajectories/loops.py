@@ -86,17 +86,17 @@ def repeated(control: Control, y0: Variable, times: Variable, ends: Variable, co
     shift = control.start - disconnected_grad(control.start)  # 0, with the derivative of all times in the start
 
     def turn(target: Variable, values: Sequence[Variable]) -> list[Variable]:
-        number_of, y, *carry, before, is_open = values
-        last = ends[maximum(minimum(number_of, count) - 1, zero)]
-        here, there = switch(eq(number_of, 0), control.start, last), ends[minimum(number_of, count - 1)]
+        attempt, y, *carry, before, is_open = values
+        last = ends[maximum(minimum(attempt, count) - 1, zero)]
+        here, there = switch(eq(attempt, 0), control.start, last), ends[minimum(attempt, count - 1)]
         here, h = disconnected_grad(here) + shift, disconnected_grad(there - here)
         made = control.method.step(here, y, carry, h)
-        is_over = ge(number_of, count)
+        is_over = ge(attempt, count)
         is_there = or_(is_over, and_(invert(eq(h, 0)), ge(direction * (there - target), 0)))
         share = switch(is_there, target - here, number(0, here)) / switch(eq(h, 0), number(1, h), h)
         found = control.method.inside(here, y, h, made.y, made.stages, share)
         stays = or_(is_there, invert(is_open))
-        moved = [number_of + 1, made.y, *made.carry]
+        moved = [attempt + 1, made.y, *made.carry]
         kept = [switch(stays, old, new) for old, new in zip(values, moved, strict=False)]
         return [*kept, switch(is_open, found, before), and_(is_open, invert(is_there))]
 
