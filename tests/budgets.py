@@ -4,12 +4,12 @@ A change waits for a few minutes, so each test function has a budget of seconds,
 
 1. By default it has 0.4 s. Of a parametrised test that takes longer, cases run until it is spent: those of float64 and
    CSR first, evenly spread over the rest. A test whose single case takes more than 0.7 s waits for `--ci`.
-2. With `--ci` it has 0.6 s, and at least one case runs unless that takes more than 5 s.
+2. With `--ci` it has 0.5 s, and at least one case runs unless that takes more than 3.5 s.
 3. With `--all` everything runs, compiled with LLVM's optimiser.
 
 Exceptions give a reason: `unlimited(reason)` has no budget, `level("ci" or "all", reason)` waits. What needs emulators,
 browsers or other languages (`Need.is_heavy` in needs.py) waits for `--ci`. A test that is named by its id always runs.
-`--record-times` runs everything and writes how long it took; a test that is not recorded is taken to be short.
+`--record-times` writes how long the tests of the level took; a test that is not recorded is taken to be short.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from _pytest.terminal import TerminalReporter
 from needs import NEEDS
 
 TIMES: Final = Path(__file__).with_name("times.txt")
-RECORDED: Final = 1.0
+RECORDED: Final = 0.4
 """Seconds. Tests that are shorter in all their cases are not recorded."""
 
 DEFAULT, CI, ALL = LEVELS = ("default", "ci", "all")
-BUDGET: Final = {DEFAULT: 0.4, CI: 0.6}
+BUDGET: Final = {DEFAULT: 0.4, CI: 0.5}
 """Seconds of a test function."""
-LONGEST: Final = {DEFAULT: 0.7, CI: 5.0}
+LONGEST: Final = {DEFAULT: 0.7, CI: 3.5}
 """Seconds that a single case may take."""
 OTHERS: Final = ("complex128", "float32", "complex64", "float16", "bfloat16", "csc")
 
@@ -40,12 +40,12 @@ OTHERS: Final = ("complex128", "float32", "complex64", "float16", "bfloat16", "c
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--ci", action="store_true", help="what .ci/run promises: more cases, emulators, browsers")
     parser.addoption("--all", action="store_true", help="every case, compiled with LLVM's optimiser")
-    parser.addoption("--record-times", action="store_true", help="every case; write tests/times.txt")
+    parser.addoption("--record-times", action="store_true", help="write the times of what runs into tests/times.txt")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--record-times") and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Recorder())
+        config.pluginmanager.register(_Recorder(level_of_run(config)))
 
 
 def is_affected(config: pytest.Config) -> bool:
@@ -56,7 +56,7 @@ def is_affected(config: pytest.Config) -> bool:
 def level_of_run(config: pytest.Config) -> str:
     """The level that the options ask for; tests that are named by their ids or affected.py have the highest."""
     is_named = all("::" in argument for argument in config.args) or is_affected(config)
-    if is_named or config.getoption("--all") or config.getoption("--record-times"):
+    if is_named or config.getoption("--all"):
         return ALL
     return CI if config.getoption("--ci") else DEFAULT
 
@@ -135,6 +135,9 @@ def _is_of_other_kind(item: pytest.Item) -> bool:
 class _Recorder:
     """Writes what a run tells of the tests' times."""
 
+    def __init__(self, level: str) -> None:
+        self.level = level
+
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
         seconds: defaultdict[str, float] = defaultdict(float)
         cases: defaultdict[str, set[str]] = defaultdict(set)
@@ -143,13 +146,13 @@ class _Recorder:
                 if isinstance(report, pytest.TestReport):
                     seconds[function_of(report.nodeid)] += report.duration
                     cases[function_of(report.nodeid)].add(report.nodeid)
-        write_times({name: (time, len(cases[name])) for name, time in seconds.items()})
+        write_times({name: (time, len(cases[name])) for name, time in seconds.items()}, self.level == ALL)
 
 
-def write_times(found: Mapping[str, tuple[float, int]]) -> None:
+def write_times(found: Mapping[str, tuple[float, int]], have_all_cases: bool) -> None:
     """Merge (seconds, cases) of functions that ran into the file."""
-    known = {name: each for name, each in recorded().items() if name not in found}
-    known |= {name: time / n for name, (time, n) in found.items() if time > RECORDED}
-    head = "# Seconds of a case, on average, of tests that take more than 1 s in all: pytest --record-times\n"
+    known = {name: each for name, each in recorded().items() if not have_all_cases or name not in found}
+    known |= {name: time / n for name, (time, n) in found.items() if time > RECORDED or name in known}
+    head = f"# Seconds of a case, on average, of tests that take more than {RECORDED} s in all: pytest --record-times\n"
     lines = (f"{each:.2g} {name}\n" for name, each in sorted(known.items()))
     TIMES.write_text(head + "".join(lines), encoding="utf-8")

@@ -7,7 +7,7 @@ By default the first row of each op; with `--ci` the first one of each op and co
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -30,24 +30,23 @@ def over(cases: Iterable[Case]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in cases])
 
 
-def by_level(cases: Iterable[Case]) -> pytest.MarkDecorator:
-    """A test for every case, at the level where it is the first one of its ops."""
-    params = [pytest.param(case, id=case.id, marks=marks) for case, marks in marked(cases)]
-    return pytest.mark.parametrize("case", params)
+def by_ops(cases: Iterable[Case]) -> pytest.MarkDecorator:
+    """A test for every case; conftest.py says for which level each case waits, since that needs all graphs."""
+    return pytest.mark.parametrize("case", [pytest.param(case, id=case.id, marks=pytest.mark.by_ops) for case in cases])
 
 
-def marked(cases: Iterable[Case]) -> Iterator[tuple[Case, Sequence[pytest.MarkDecorator]]]:
-    """Each case with the mark of the level that it waits for, and why."""
+def levels(cases: Iterable[Case]) -> Iterator[pytest.MarkDecorator | None]:
+    """Of each case the mark of the level that it waits for, and why; None for the first case of an op."""
     ops, typed = set[str](), set[tuple[str, ...]]()
     for case in cases:
         kinds = _kinds(case)
         names = {name for name, *_ in kinds}
         if names - ops:
-            yield case, ()
+            yield None
         elif kinds - typed:
-            yield case, (pytest.mark.level("ci", "other rows have its ops, with operands of other dtypes"),)
+            yield pytest.mark.level("ci", "other rows have its ops, with operands of other dtypes")
         else:
-            yield case, (pytest.mark.level("all", "other rows have its ops, with operands of the same dtypes"),)
+            yield pytest.mark.level("all", "other rows have its ops, with operands of the same dtypes")
         ops |= names
         typed |= kinds
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from case import Case
 from row_programs import CompiledRows, combined_programs, half_program, row_program
-from tables import CASES, COMPILED, DIFFERENTIABLE, by_level, over
+from tables import CASES, COMPILED, DIFFERENTIABLE, by_ops, over
 
 from aotensor.core.dtypes import HALVES, epsilon, is_float, is_half
 from aotensor.core.types import Array, TensorType
@@ -216,7 +216,7 @@ def test_derivatives_at_special_points(case: Case, rng: np.random.Generator) -> 
 
 
 @pytest.mark.unlimited("tables.py says which rows run")
-@by_level(CASES)
+@by_ops(CASES)
 def test_a_batch_is_its_samples(case: Case, rng: np.random.Generator) -> None:
     """Three samples of all inputs at once, and of each input alone, against the samples one by one."""
     arrays = case.draw(rng)
@@ -234,7 +234,7 @@ def test_a_batch_is_its_samples(case: Case, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.unlimited("tables.py says which rows run")
-@by_level(DIFFERENTIABLE)
+@by_ops(DIFFERENTIABLE)
 def test_a_batch_of_derivatives_is_its_samples(case: Case, rng: np.random.Generator) -> None:
     """Jᵀ·ȳ for three ȳ at once, J·ẋ for three ẋ: what Jacobians are made of."""
     arrays = case.draw(rng)
@@ -251,7 +251,7 @@ def test_a_batch_of_derivatives_is_its_samples(case: Case, rng: np.random.Genera
 
 
 @pytest.mark.unlimited("tables.py says which rows run")
-@by_level(case for table in COMPILED.values() for case in table)
+@by_ops(case for table in COMPILED.values() for case in table)
 def test_compiled_is_reference(case: Case, compiled: CompiledRows) -> None:
     """Values and derivatives of the library against the reference, dtypes included."""
     _check_results(case, compiled.results(case))
