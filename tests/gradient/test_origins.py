@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,10 @@ import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.errors import MissingInputError, UnusedInputError
-from aotensor.gradient import Lop, Rop, grad, hessian, hessian_vector_product, jacobian, subgraph_grad
+from aotensor.gradient import Lop, Rop, grad, hessian, hessian_vector_product, jacobian, origins, subgraph_grad
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Variable
+from aotensor.graph.walk import leaves
 
 X, Y, Z = at.dscalars("x", "y", "z")
 V, W = at.dvectors("v", "w")
@@ -61,6 +65,25 @@ def test_a_cost_needs_no_inputs_that_its_derivative_does_not() -> None:
     assert grad(2 * X, X).eval() == 2.0
     with pytest.raises(MissingInputError, match="y is needed"):
         aot.function([X], grad(X**2 * Y, X))
+
+
+def test_many_derivatives_are_checked_in_one_walk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each derivative of its own, the time to differentiate 500 inputs was three times as long."""
+    walks: list[int] = []
+    walk = origins.toposort
+
+    def counted(outputs: Iterable[Variable]) -> list[Apply]:
+        found = walk(outputs)
+        walks.append(len(found))
+        return found
+
+    monkeypatch.setattr(origins, "toposort", counted)
+    inputs = [at.dscalar(f"x{k}") for k in range(20)]
+    cost = at.sum([at.sin(x) * y for x, y in pairwise(inputs)])
+    for x, derivative in zip(inputs, grad(cost, inputs), strict=True):
+        assert derivative.origins == (cost,)
+        assert x not in leaves([derivative]) or len({*inputs} & {*leaves([derivative])}) <= 3
+    assert len(walks) == 2
 
 
 def test_intermediate_inputs_givens_and_copies() -> None:

@@ -6,7 +6,7 @@ In y = 2*x; function([x], grad(y, x)) the derivative is 2 for every x, and x mus
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -56,18 +56,42 @@ def _variables(value: Any) -> Iterator[Variable]:
 
 
 def _remembered(result: Any, origins: list[Variable]) -> Any:
+    lacking = _lacking(list(_tensors(result)), leaves(origins))
+    earlier = _read_by(origins) if lacking else set()
+
+    def changed(x: Any) -> Any:
+        if isinstance(x, list | tuple):
+            return type(x)(map(changed, x))
+        if not isinstance(x, Variable) or x not in lacking:
+            return x
+        if x in earlier:  # a variable that existed before the call gets no origins
+            x = (sparse_copy if x.is_sparse else identity)(x)
+        x.origins = tuple(origins)
+        return x
+
+    return changed(result) if lacking else result
+
+
+def _tensors(result: Any) -> Iterator[Variable]:
+    """The variables in nested lists and tuples."""
     if isinstance(result, list | tuple):
-        return type(result)(_remembered(x, origins) for x in result)
-    if not isinstance(result, Variable) or not isinstance(result.type, TensorType):
-        return result
-    if set(leaves(origins)) <= set(leaves([result])):
-        return result
-    if _is_in(result, origins):  # a variable that existed before the call gets no origins
-        result = (sparse_copy if result.is_sparse else identity)(result)
-    result.origins = tuple(origins)
-    return result
+        for x in result:
+            yield from _tensors(x)
+    else:
+        yield from _variables(result)
 
 
-def _is_in(x: Variable, outputs: Iterable[Variable]) -> bool:
-    outputs = list(outputs)
-    return x in outputs or any(x in node.inputs for node in toposort(outputs))
+def _lacking(outputs: Sequence[Variable], needed: Sequence[Variable]) -> set[Variable]:
+    """The outputs that do not depend on all of the given leaves; one walk for all outputs."""
+    found = {x: 1 << number for number, x in enumerate(needed)}  # sets of leaves as bits
+    for node in toposort(outputs):
+        below = 0
+        for x in node.inputs:
+            below |= found.get(x, 0)
+        found.update(dict.fromkeys(node.outputs, below))
+    return {x for x in outputs if found.get(x, 0) != (1 << len(needed)) - 1}
+
+
+def _read_by(outputs: Sequence[Variable]) -> set[Variable]:
+    """The outputs, and all variables that their graph reads."""
+    return {*outputs, *(x for node in toposort(outputs) for x in node.inputs)}
