@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import pytest
@@ -70,3 +72,19 @@ def test_formulas_of_extents_of_windows_stay_short() -> None:
     shown = [extent for (extent,) in built.output_extents]
     assert shown[1] == "f(n)"
     assert isinstance(shown[0], str) and len(shown[0]) <= LONGEST_FORMULA and "n" in shown[0] and "f(" not in shown[0]
+
+
+def _vectors(count: int) -> aot.Function:
+    """The gradients of a sum over so many vectors: a parallel loop for each eight of them."""
+    x = [at.vector(f"x{k}", dtype="float64", shape=("n",)) for k in range(count)]
+    cost = reduce(add, ((at.sin(v) ** 2).sum() for v in x))
+    return aot.function(x, [cost, *aot.grad(cost, x)], name="f")
+
+
+def test_equal_loops_share_the_computation_of_their_chunks() -> None:
+    """In the kernel and in the formula of its workspace, whose slots then have equal sizes and are shared, too."""
+    text = lower([_vectors(24)], Options(), texts=("loops",)).texts["loops"]
+    assert text.count("scf.parallel") == 3
+    assert text.count("{chunk_size}") == text.count("{chunks}") == 3  # in kernel, extents and workspace_bytes
+    slots = {line.partition("{scope = ")[2] for line in text.splitlines() if "memref.view %workspace" in line}
+    assert len(slots) == 8

@@ -1,15 +1,19 @@
-"""Index values of a kernel as formulas: the operations that compute them, whether dims determine them, and hoisting."""
+"""Index values of a kernel as formulas: the operations that compute them, whether dims determine them, hoisting, and
+sharing of equal ones.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects import memref, tensor
+from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotensor.ir.extents import AllSources
+from aotensor.ir.nest.chunks import ChunkSizeOp, ChunksOp
+from aotensor.passes.keys import parts_of
 
 
 def follows_from_dims(inputs: Sequence[SSAValue]) -> AllSources:
@@ -64,3 +68,18 @@ def hoist(block: Block, values: Sequence[SSAValue]) -> InsertPoint:
     if last is not None:
         return InsertPoint.after(last)
     return InsertPoint.at_start(block)
+
+
+def share_equal(block: Block) -> None:
+    """Keep one of equal index computations of a block: passes on loops build those of each loop anew."""
+    known: dict[tuple[object, ...], Operation] = {}
+    for op in list(block.ops):
+        if not isinstance(op, tensor.DimOp | ChunkSizeOp | ChunksOp) and not op.name.startswith("arith."):
+            continue
+        if not isinstance(op.results[0].type, IndexType):
+            continue
+        first = known.setdefault((op.name, *parts_of(op, {})), op)
+        if first is not op:
+            op.results[0].replace_all_uses_with(first.results[0])
+            op.detach()
+            op.erase()

@@ -37,6 +37,7 @@ from aotensor.ir.upstream import value_name
 from aotensor.passes.emit.buffers import returned_values
 from aotensor.passes.emit.function import FunctionEmitter, KernelState
 from aotensor.passes.emit.shape_cache import kept_count
+from aotensor.passes.formulas import share_equal
 from aotensor.passes.nest.cores.chunks import write_chunks
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.target import Target
@@ -51,8 +52,10 @@ from aotensor.passes.target import Target
 )
 def emit_loops(module: ModuleOp, target: Target) -> None:
     """Lowers nests to loops, see above."""
-    write_chunks(module)
     functions = functions_of(module)
+    for function in functions:
+        share_equal(function.body.block)
+    write_chunks(module)
     called = {op.sym_name.data: op for op in functions if op.sym_visibility is not None}
     for function in functions:
         if function.sym_name.data not in called:
