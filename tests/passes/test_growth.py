@@ -88,3 +88,10 @@ def test_equal_loops_share_the_computation_of_their_chunks() -> None:
     assert text.count("{chunk_size}") == text.count("{chunks}") == 3  # in kernel, extents and workspace_bytes
     slots = {line.partition("{scope = ")[2] for line in text.splitlines() if "memref.view %workspace" in line}
     assert len(slots) == 8
+
+
+def test_one_loop_adds_the_partial_sums_of_several_numbers() -> None:
+    """Besides each loop over chunks and the loop over a chunk."""
+    text = lower([_vectors(16)], Options(), texts=("nest",)).texts["nest"]
+    assert 3 * text.count(" cores {") == text.count("nest.for") > 0
+    assert text.count("nest.value[%1] : tensor<?xf64>") == 16

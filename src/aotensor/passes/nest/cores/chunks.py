@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Final
 
 from xdsl.builder import Builder
@@ -72,7 +72,10 @@ class Chunks:
         self._fill(outer.args[0], size, parts, balance, builder_at_end(outer, loop.location))
         self.b = IndexBuilder(LocatedBuilder(InsertPoint.before(chunks), loop.location), CONTRACT)
         behind = LocatedBuilder(InsertPoint.after(chunks), loop.location)
-        made = [chunks, *(self._combined(sum, part, count) for sum, part in zip(self.sums, parts, strict=True))]
+        groups: dict[object, list[tuple[Sum, SSAValue]]] = {}
+        for pair in zip(self.sums, parts, strict=True):
+            groups.setdefault(_group_of(pair[0]), []).append(pair)
+        made = [chunks, *(self._combined(group, count) for group in groups.values())]
         behind.insert(made[1:])
         for op in made:
             locate(op, loop.location)
@@ -191,20 +194,16 @@ class Chunks:
         own.location = sum.value.location
         return inside.insert(own).result
 
-    def _combined(self, sum: Sum, part: SSAValue, count: SSAValue) -> ForOp:
-        """Build the loop that adds the chunks' partial sums in order; parallel over the elements if these are many."""
+    def _combined(self, group: Sequence[tuple[Sum, SSAValue]], count: SSAValue) -> ForOp:
+        """Build the loop that adds the chunks' partial sums in order; that of a tensor with many elements is parallel
+        over these.
+
+        group: one sum, or several sums of numbers, each with its partial sums.
+        """
         outer = Block(arg_types=[IndexType()])
-        kind, (chunk,) = sum.kind.element_type, outer.args
-
-        def add(at: list[SSAValue]) -> DoOp:
-            body = Block(arg_types=[kind, kind])
-            op = type(sum.combine).create(
-                operands=body.args[::-1], result_types=[kind], properties=dict(sum.combine.properties)
-            )
-            body.add_ops([op, YieldOp(op.results[0])])
-            return DoOp([(part, [chunk, *at])], [(sum.value.result, list(at))], Region(body))
-
-        _nest(builder_at_end(outer, self.loop.location), sum, add)
+        for sum, part in group:
+            _nest(builder_at_end(outer, self.loop.location), sum, partial(_addition, sum, part, outer.args[0]))
+        sum, _ = group[0]
         if sum.is_number:
             return ForOp(count, outer)
         added = ForOp(count, outer, lower=self.one)
@@ -317,6 +316,26 @@ def _nest(b: Builder, sum: Sum, make: Callable[[list[SSAValue]], DoOp]) -> None:
         block.add_op(op)
         op = ForOp(upper, block)
     b.insert(op)
+
+
+def _group_of(sum: Sum) -> object:
+    """A key that is equal for sums whose partial sums one loop adds: sums of floats of one type. Such a loop is scalar
+    (`vectorizer-hints`), so each sum has the same order as in a loop of its own; products and maxima are vectors.
+    """
+    if sum.is_number and isinstance(sum.combine, arith.AddfOp):
+        return sum.kind, sum.combine.fastmath
+    return sum.value
+
+
+def _addition(sum: Sum, part: SSAValue, chunk: SSAValue, at: list[SSAValue]) -> DoOp:
+    """Build the statement that adds an element of a chunk's partial sum to the total."""
+    kind = sum.kind.element_type
+    body = Block(arg_types=[kind, kind])
+    op = type(sum.combine).create(
+        operands=body.args[::-1], result_types=[kind], properties=dict(sum.combine.properties)
+    )
+    body.add_ops([op, YieldOp(op.results[0])])
+    return DoOp([(part, [chunk, *at])], [(sum.value.result, list(at))], Region(body))
 
 
 def _store_partial(own: SSAValue, part: SSAValue, number: SSAValue) -> DoOp:
