@@ -10,6 +10,7 @@ from optimisation_programs import (
     by_group,
     chain,
     choice_of_rows,
+    gradient_by_columns,
     joined,
     linear_model,
     logistic,
@@ -132,6 +133,13 @@ NEST_ROWS: Final[Sequence[Row]] = (
         stencil_gradient,
         "loops",
         has(r"memref\.store", 3),
+    ),
+    Row(
+        "gradients by columns are stored where they are computed",
+        without_pass("eliminate-fills"),
+        gradient_by_columns,
+        "loops",
+        lacks(r"memref\.alloc|memref\.view"),
     ),
     Row(
         "what needs vectors is apart from sums by group",

@@ -62,6 +62,7 @@ from aotensor.passes.stabilize import stabilize
 from aotensor.passes.target import Target
 from aotensor.passes.value_numbering import value_numbering
 from aotensor.passes.vectorizer_hints import vectorizer_hints
+from aotensor.passes.windows.eliminate_fills import eliminate_fills
 from aotensor.passes.windows.index_set_splitting import index_set_splitting
 from aotensor.passes.windows.inline_producers import inline_producers
 from aotensor.passes.windows.inline_slices import inline_slices
@@ -69,8 +70,8 @@ from aotensor.passes.windows.overlapped_tiling import overlapped_tiling
 from aotensor_runtime.systems.scratch import writes_to
 
 TENSOR: Final = (
-    canonicalize, value_numbering, stabilize, canonicalize, factor_sums, inline_slices, inline_producers,
-    scatter_to_reduction, canonicalize,
+    canonicalize, value_numbering, stabilize, canonicalize, factor_sums, eliminate_fills, inline_slices,
+    inline_producers, scatter_to_reduction, canonicalize,
 )  # fmt: skip
 NEST: Final = (
     tile_scan_batch, transpose_small_operands, fold_constant_copies, lower_to_nest, eliminate_copies, rematerialize,

@@ -29,6 +29,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ("value-numbering", "tensor", "arithmetic", "", "", True, {}),
     ("stabilize", "tensor", "arithmetic", "", "", True, {}),
     ("factor-sums", "tensor", "loops", "", "", True, {}),
+    ("eliminate-fills", "tensor", "memory", "", "", True, {}),
     ("inline-slices", "tensor", "loops", "", "read-windows", True, {}),
     ("inline-producers", "tensor", "loops", "", "inline-reads", True, {}),
     ("scatter-to-reduction", "tensor", "loops", "", "sum-scatters", True, {}),
@@ -74,8 +75,8 @@ ROWS: Final[tuple[Row, ...]] = (
 ORDER: Final = (
     "expand", "stable-forms", "cse", "merge-loops", "dce", "checkpoint-loops", "licm", "sink", "licm", "join-windows",
      "cse", "dce", "sink-into-branches", "forward-shapes", "fuse-elementwise",
-    "canonicalize", "value-numbering", "stabilize", "canonicalize", "factor-sums", "inline-slices", "inline-producers",
-     "scatter-to-reduction", "canonicalize",
+    "canonicalize", "value-numbering", "stabilize", "canonicalize", "factor-sums", "eliminate-fills", "inline-slices",
+     "inline-producers", "scatter-to-reduction", "canonicalize",
     "tile-scan-batch", "transpose-small-operands", "fold-constant-copies", "lower-to-nest", "eliminate-copies",
      "rematerialize", "split-by-row", "interchange", "fuse", "scalar-replacement", "strip-mine", "tile-columns",
      "assign-memory", "coalesce", "vectorize-rows", "unroll-and-jam", "mark-independent", "small-matrices",

@@ -146,9 +146,11 @@ class _Lowering:
         """Lower the insertion of a slice to a copy; all parts of an assembled tensor are written to one value."""
         is_first = isinstance(op.dest.owner, tensor.EmptyOp)
         whole = self.value(op.result, None, op) if is_first else op.dest
-        loops = [self._loop_maker(n) for other, n in enumerate(self.extents.shape(op.source)) if other != axis]
+        others = [n for other, n in enumerate(self.extents.shape(op.source)) if other != axis]
+        loops = [self._loop_maker(n) for n in others or (1,)]  # elements of a vector are stored in a loop each
 
         def accesses(counters: Sequence[SSAValue]) -> list[Sequence[Subscript]]:
+            counters = counters[: len(others)]
             return [[*counters[:axis], n, *counters[axis:]] for n in (0, position_of(op, axis))]
 
         self._nest(op, [op.source], [whole], loops, accesses, _identity_body(op))

@@ -17,8 +17,7 @@ def assemblies(ops: Iterable[Operation], extents: Extents) -> dict[Operation, in
         %1 = tensor.insert_slice %a into %empty[0, 0] [%n, 1] [1, 1]
         %2 = tensor.insert_slice %b into %1[0, 1] [%n, 1] [1, 1]          axis 1
 
-    Parts have distinct positions, and cover all other axes: no element is written twice. Scalars that are assembled to
-    a vector are left out: they have no loop to share.
+    Parts have distinct positions, and cover all other axes: no element is written twice.
     """
     found: dict[Operation, int] = {}
     for op in ops:
@@ -26,27 +25,27 @@ def assemblies(ops: Iterable[Operation], extents: Extents) -> dict[Operation, in
             isinstance(use.operation, tensor.InsertSliceOp) and use.operation.dest is op.result
             for use in op.result.uses
         ):
-            chain = _chain(op)
-            axis = _axis_of_parts(chain, extents)
+            chain = chain_of(op)
+            axis = axis_of_parts(chain, extents) if isinstance(chain[-1].dest.owner, tensor.EmptyOp) else None
             if axis is not None:
                 found.update(dict.fromkeys(chain, axis))
     return found
 
 
-def _chain(last: tensor.InsertSliceOp) -> list[tensor.InsertSliceOp]:
-    """The chain of insertions that ends with `last`; empty if one has another reader, or it begins non-empty."""
+def chain_of(last: tensor.InsertSliceOp) -> list[tensor.InsertSliceOp]:
+    """The longest chain of insertions that ends with `last`, last one first; only the next one reads each of them."""
     chain = [last]
-    while isinstance(made_by := chain[-1].dest.owner, tensor.InsertSliceOp):
-        if not made_by.result.has_one_use():
-            return []
+    while isinstance(made_by := chain[-1].dest.owner, tensor.InsertSliceOp) and made_by.result.has_one_use():
         chain.append(made_by)
-    return chain if isinstance(made_by, tensor.EmptyOp) else []
+    return chain
 
 
-def _axis_of_parts(chain: list[tensor.InsertSliceOp], extents: Extents) -> int | None:
-    kind = chain[0].result.type if chain else None
-    if not isinstance(kind, TensorType) or len(kind.get_shape()) == 1:
-        return None
+def axis_of_parts(chain: list[tensor.InsertSliceOp], extents: Extents) -> int | None:
+    """The axis along which the insertions write slices at distinct constant positions, each of extent 1 along this axis
+    and complete along all others; None if there is none.
+    """
+    kind = chain[0].result.type
+    assert isinstance(kind, TensorType)
     for axis in range(len(kind.get_shape())):
         positions = {position_of(op, axis) for op in chain}
         if len(positions) == len(chain) and DYNAMIC_INDEX not in positions:
