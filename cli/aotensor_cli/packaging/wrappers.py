@@ -10,6 +10,7 @@ from packaging.version import Version
 
 from aotensor_cli.packaging.libraries import PackagedLibrary
 from aotensor_cli.packaging.names import identifiers
+from aotensor_runtime.arrays.dtypes import DTYPES
 from aotensor_runtime.signature import ArgumentSpec, FunctionSpec, OutputSpec, SparseValue, kind_of, typed_line
 
 _HEAD: Final = """from __future__ import annotations
@@ -118,7 +119,7 @@ def _argument_type(value: ArgumentSpec | SparseValue) -> str:
 
 
 def _given(value: OutputSpec | SparseValue) -> str:
-    if isinstance(value, SparseValue) or value.dtype == "bfloat16":  # SciPy and ml_dtypes may be absent
+    if isinstance(value, SparseValue) or DTYPES[value.dtype].package:  # SciPy and ml_dtypes may be absent
         return "_Any"
     return f"_NDArray[_np.{'bool_' if value.dtype == 'bool' else value.dtype}]"
 

@@ -1,4 +1,8 @@
-"""The table of dtypes: one record each, the only source of their names and sizes."""
+"""The table of dtypes: one record each, the only source of their names and sizes.
+
+A new storage dtype is a record here and a code in include/aotensor.h, if its format has the infinities, nans and
+denormal numbers of IEEE 754. tests/house/test_dtypes.py checks that no other file names one.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,8 @@ class DType:
     its elements in the header. accumulator: the dtype of its sums. compute: the dtype of its arithmetic, another one
     for storage-only dtypes. ir: the element type in MLIR; none for complex numbers, which are pairs there.
     llvm: the type of its values in LLVM IR. part: the dtype of real and imaginary part, of a complex one.
-    digits: bits of the significand of a float. exponent: of 2, of its smallest normal number.
+    digits: bits of the significand of a float. exponent: of 2, of its smallest normal number. package: the module that
+    adds the dtype to NumPy; empty for NumPy's own.
     """
 
     name: str
@@ -30,6 +35,7 @@ class DType:
     part: str | None = None
     digits: int = 0
     exponent: int = 0
+    package: str = ""
 
     @property
     def size(self) -> int:
@@ -47,6 +53,11 @@ def _integer(code: int, name: str) -> DType:
     return DType(name, code, name[0], bits, f"{name}_t", name, name, f"i{bits}", f"i{bits}")
 
 
+def _stored(code: int, name: str, bits: int, ir: str, digits: int, exponent: int, package: str = "") -> DType:
+    c, llvm, compute = f"uint{bits}_t", f"i{bits}", "float32"
+    return DType(name, code, "f", bits, c, compute, compute, ir, llvm, None, digits, exponent, package)
+
+
 _RECORDS: Final = (
     DType("bool", 1, "b", 8, "uint8_t", "bool", "bool", "i1", "i1"),
     *map(_integer, range(2, 10), ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")),
@@ -54,8 +65,8 @@ _RECORDS: Final = (
     DType("float64", 11, "f", 64, "double", "float64", "float64", "f64", "double", digits=53, exponent=-1022),
     DType("complex64", 12, "c", 64, "aotensor_complex64", "complex128", "complex64", part="float32"),
     DType("complex128", 13, "c", 128, "aotensor_complex128", "complex128", "complex128", part="float64"),
-    DType("float16", 14, "f", 16, "uint16_t", "float32", "float32", "f16", "i16", digits=11, exponent=-14),
-    DType("bfloat16", 15, "f", 16, "uint16_t", "float32", "float32", "bf16", "i16", digits=8, exponent=-126),
+    _stored(14, "float16", 16, "f16", digits=11, exponent=-14),
+    _stored(15, "bfloat16", 16, "bf16", digits=8, exponent=-126, package="ml_dtypes"),
 )
 DTYPES: Final[dict[str, DType]] = {record.name: record for record in _RECORDS}
 """The records by name, in the order of their codes."""

@@ -16,28 +16,26 @@ from typing import Any, Final
 import numpy as np
 
 from aotensor_runtime.abi import DTYPE_CODES, PythonLayout
+from aotensor_runtime.arrays.dtypes import DTYPES as RECORDS
 from aotensor_runtime.errors import ArgumentTypeError
 
 
 class _DTypes(dict[str, "np.dtype[Any]"]):
-    """NumPy's dtype objects by name; those of ml_dtypes are added on request."""
+    """NumPy's dtype objects by name; those of other packages are added on request."""
 
     def __missing__(self, name: str) -> np.dtype[Any]:
-        if name != _FOREIGN:
-            raise KeyError(name)
+        package = RECORDS[name].package
         try:
-            found: np.dtype[Any] = np.dtype(importlib.import_module("ml_dtypes").bfloat16)
+            found: np.dtype[Any] = np.dtype(getattr(importlib.import_module(package), name))
         except ImportError as error:
             hint = "pip install 'aotensor[half]'; C programs need nothing"
-            raise ArgumentTypeError("arrays of bfloat16 need the package ml_dtypes", hint=hint) from error
+            raise ArgumentTypeError(f"arrays of {name} need the package {package}", hint=hint) from error
         self[name] = found
         return found
 
 
-_FOREIGN: Final = "bfloat16"
-
-DTYPES: Final[dict[str, np.dtype[Any]]] = _DTypes({name: np.dtype(name) for name in DTYPE_CODES if name != _FOREIGN})
-"""The dtype objects of plain arrays.   Raises: ArgumentTypeError for bfloat16 without ml_dtypes"""
+DTYPES: Final[dict[str, np.dtype[Any]]] = _DTypes({x.name: np.dtype(x.name) for x in RECORDS.values() if not x.package})
+"""The dtype objects of plain arrays.   Raises: ArgumentTypeError for a dtype of a package that is not installed"""
 
 _HEADER: Final = object.__basicsize__
 _WORD: Final = 8
@@ -55,7 +53,7 @@ class Layout:
         return ctypes.addressof(self.struct)
 
     def know(self, name: str) -> None:
-        """Accept plain arrays of this dtype; bfloat16 is added at its first use."""
+        """Accept plain arrays of this dtype; one of another package is added at its first use."""
         self.dtypes[DTYPE_CODES[name]] = id(DTYPES[name])
 
 

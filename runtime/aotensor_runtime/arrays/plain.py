@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from aotensor_runtime.arrays.dtypes import DTYPES
 from aotensor_runtime.errors import ArgumentTypeError
 
 AnyArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -22,8 +23,8 @@ NUMBERS: Final = "biuf"
 
 
 def kind_of(dtype: np.dtype[Any]) -> str:
-    """NumPy's kind letter of a dtype; f for bfloat16, too, which has V in NumPy."""
-    return "f" if dtype.kind == "V" and dtype.name == "bfloat16" else dtype.kind
+    """NumPy's kind letter of a dtype; f for floats of other packages, too, which may have V in NumPy."""
+    return "f" if dtype.kind == "V" and dtype.name in DTYPES else dtype.kind
 
 
 def plain_array(value: object) -> AnyArray:

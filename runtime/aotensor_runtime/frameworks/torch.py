@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import torch
 
+from aotensor_runtime.arrays.dtypes import DTYPES
 from aotensor_runtime.call import LibraryFunction
 from aotensor_runtime.errors import ArgumentTypeError
 from aotensor_runtime.frameworks.derivative import Differentiable, differentiable
@@ -36,8 +37,8 @@ def operator(
     for name, dtype in [(x.name, x.dtype) for x in record.spec.inputs] + [
         (x.name, x.dtype) for x in record.spec.outputs
     ]:
-        if dtype == "bfloat16":
-            raise ArgumentTypeError(f"{record.name}: {name} is bfloat16, which PyTorch cannot convert to NumPy")
+        if DTYPES[dtype].package:
+            raise ArgumentTypeError(f"{record.name}: {name} is {dtype}, which PyTorch cannot convert to NumPy")
     number = len(_MADE)
     name = f"aotensor::{re.sub(r'[^0-9a-zA-Z_]', '_', f'{function.library.manifest.name}_{record.name}')}_{number}"
     key = (f"{id(function.library)}.{record.name}", record.value, tuple(sorted(record.gradients.items())))

@@ -10,11 +10,12 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Operation
 
 from aotensor.codegen import llvm
-from aotensor.codegen.emit_half import bits_of, emit_conversion, is_half
+from aotensor.codegen.emit_half import bits_of, emit_conversion
 from aotensor.codegen.emit_state import Emitter, Handler, fast_math, register_type
 from aotensor.codegen.llvm import Value
 from aotensor.codegen.targets.systems import OTHER_32, system_of
 from aotensor.errors import InternalError
+from aotensor.ir.types import is_half_type
 from aotensor.ir.upstream import RemfOp
 
 _FLOAT_BINARY: Final[dict[type[Operation], str]] = {
@@ -49,7 +50,7 @@ _SYMBOLS: Final = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne
 def _constant(e: Emitter, op: arith.ConstantOp) -> None:
     kind = register_type(op.result.type)
     match op.value:
-        case FloatAttr() if is_half(op.result.type):
+        case FloatAttr() if is_half_type(op.result.type):
             e.set(op.result, llvm.constant(kind, bits_of(op.value.value.data, op.result.type)))
         case IntegerAttr() | FloatAttr():
             e.set(op.result, llvm.constant(kind, op.value.value.data))
@@ -167,7 +168,7 @@ def _unexpanded(e: Emitter, op: Operation) -> None:
 
 
 def _cast(e: Emitter, op: Operation) -> None:
-    if isinstance(op, arith.ExtFOp | arith.TruncFOp) and (is_half(op.input.type) or is_half(op.result.type)):
+    if isinstance(op, arith.ExtFOp | arith.TruncFOp) and any(map(is_half_type, (op.input.type, op.result.type))):
         emit_conversion(e, op)
         return
     build = getattr(e.builder, _CASTS[type(op)])

@@ -38,7 +38,7 @@ i64: Final[Type] = ir.IntType(64)
 f16: Final[Type] = ir.HalfType()
 f32: Final[Type] = ir.FloatType()
 f64: Final[Type] = ir.DoubleType()
-NAMED: Final[dict[str, Type]] = {str(kind): kind for kind in (ir.IntType(16), f32, f64)}
+NAMED: Final[dict[str, Type]] = {str(kind): kind for kind in (ir.IntType(8), ir.IntType(16), f32, f64)}
 """The types of registers that hold floats, by LLVM's name."""
 
 

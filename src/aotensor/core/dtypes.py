@@ -52,12 +52,12 @@ def itemsize(dtype: str) -> int:
 
 
 def is_float(dtype: str) -> bool:
-    """Is it float16, bfloat16, float32 or float64?"""
+    """Is it a real floating dtype, of arithmetic or of storage?"""
     return dtype in FLOATS or dtype in HALVES
 
 
 def is_half(dtype: str) -> bool:
-    """Is it float16 or bfloat16, a storage format?"""
+    """Is it a storage format, such as float16 or bfloat16?"""
     return dtype in HALVES
 
 
@@ -119,12 +119,12 @@ def is_unsigned(dtype: str) -> bool:
 def canonical(dtype: DTypeLike | str) -> str:
     """The name of a dtype that the compiler supports.
 
-    Raises: UnsupportedError (a TypeError) for object and all other kinds, for anything but a dtype, and for bfloat16
-    where ml_dtypes is not installed.
+    Raises: UnsupportedError (a TypeError) for object and all other kinds, for anything but a dtype, and for a dtype
+    of a package that is not installed.
     """
     if isinstance(dtype, str) and dtype in _SIZES and dtype != INDEX:
-        if dtype == "bfloat16":
-            _ask_for_bfloat16()
+        if DTYPES[dtype].package:
+            _import_package(dtype)
         return dtype
     try:
         found = None if dtype is None else np.dtype(dtype)  # NumPy would read None as float64
@@ -136,16 +136,19 @@ def canonical(dtype: DTypeLike | str) -> str:
     return found.name
 
 
-_SUPPORTED: Final = "use bool, int8-int64, uint8-uint64, float16, bfloat16, float32, float64, complex64 or complex128"
+_SUPPORTED: Final = (
+    f"use bool, int8-int64, uint8-uint64, {', '.join(HALVES)}, float32, float64, complex64 or complex128"
+)
 
 
 @cache
-def _ask_for_bfloat16() -> None:
-    """Register bfloat16 with NumPy by importing ml_dtypes.   Raises: UnsupportedError if it is not installed"""
+def _import_package(dtype: str) -> None:
+    """Import the package that adds a dtype to NumPy.   Raises: UnsupportedError if it is not installed"""
+    package = DTYPES[dtype].package
     try:
-        importlib.import_module("ml_dtypes")
+        importlib.import_module(package)
     except ImportError as error:
-        raise UnsupportedError("bfloat16 needs the package ml_dtypes", hint="pip install 'aotensor[half]'") from error
+        raise UnsupportedError(f"{dtype} needs the package {package}", hint="pip install 'aotensor[half]'") from error
 
 
 def _hint_for(dtype: np.dtype[Any] | None) -> str | None:
@@ -156,12 +159,15 @@ def _hint_for(dtype: np.dtype[Any] | None) -> str | None:
 def promote(*dtypes: str) -> str:
     """The smallest dtype that holds all of `dtypes`, by NumPy's rules for arrays (int64 with float32 is float64).
 
-    bfloat16, which NumPy does not have, holds bool, int8 and uint8; with other dtypes it counts as float32.
+    A dtype that NumPy does not have, such as bfloat16, holds bool and the integers whose bits fit its significand
+    (int8 and uint8); with other dtypes it counts as float32.
     """
-    if "bfloat16" in dtypes:
-        if set(dtypes) <= {"bfloat16", "bool", "int8", "uint8"}:
-            return "bfloat16"
-        dtypes = tuple("float32" if dtype == "bfloat16" else dtype for dtype in dtypes)
+    foreign = [dtype for dtype in dtypes if DTYPES[dtype].package]
+    if foreign:
+        others = {dtype for dtype in dtypes if dtype != foreign[0]}
+        if all(x == "bool" or (x in INTEGERS and DTYPES[x].bits <= DTYPES[foreign[0]].digits) for x in others):
+            return foreign[0]
+        dtypes = tuple(compute_of(dtype) if dtype in foreign else dtype for dtype in dtypes)
     return canonical(np.result_type(*dtypes))
 
 

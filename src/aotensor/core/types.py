@@ -134,12 +134,14 @@ _KIND_ORDER = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def cast_array(x: Array, dtype: np.dtype[Any] | str) -> Array:
-    """`x.astype(dtype)`, rounded once: ml_dtypes takes float64 and large integers to bfloat16 by way of float32.
+    """`x.astype(dtype)`, rounded once: ml_dtypes converts float64 and large integers to its dtypes by way of float32.
 
     The float32 on the way has the last bit set where it is not exact (round to odd: Boldo and Melquiond, "Emulation of
     FMA and correctly rounded sums", 2008, theorem 1).
     """
-    if np.dtype(dtype).name != "bfloat16" or x.dtype.itemsize < 4 or x.dtype.kind not in "iuf" or x.dtype == np.float32:
+    record = dtypes.DTYPES.get(np.dtype(dtype).name)
+    is_foreign = record is not None and bool(record.package)
+    if not is_foreign or x.dtype.itemsize < 4 or x.dtype.kind not in "iuf" or x.dtype == np.float32:
         return x.astype(dtype)
     wide = np.asarray(x, np.float64)
     near = np.asarray(wide.astype(np.float32))

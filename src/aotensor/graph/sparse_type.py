@@ -20,7 +20,7 @@ SPARSE_FORMATS: Final = ("csc", "csr", "bsr")
 BLOCKED: Final = "bsr"
 """The format that stores dense blocks, all of the blocksize that its type says."""
 INDEX_DTYPES: Final = ("int32", "int64")
-UNCOMPRESSED_DTYPES: Final = ("bool", "float16", "bfloat16")
+UNCOMPRESSED_DTYPES: Final = ("bool", *dtypes.HALVES)
 """Dtypes that a dense tensor may have and a sparse matrix may not."""
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    BFloat16Type,
+    AnyFloat,
     BytesAttr,
     DenseIntOrFPElementsAttr,
-    Float16Type,
     Float32Type,
     Float64Type,
     IndexType,
     IntegerType,
     MemRefType,
     TensorType,
+    VectorType,
 )
 from xdsl.ir import Attribute, SSAValue
 
@@ -33,11 +33,9 @@ i8 = IntegerType(8)
 i32 = IntegerType(32)
 i64 = IntegerType(64)
 _ELEMENTS: Final[dict[str, Any]] = {
-    str(kind): kind for kind in (i1, i8, IntegerType(16), i32, i64, Float16Type(), BFloat16Type(), f32, f64)
+    str(kind): kind for kind in (i1, i8, IntegerType(16), i32, i64, *(kind() for kind in get_args(AnyFloat)))
 }
-DTYPE_OF_FLOAT: Final = {
-    _ELEMENTS[record.ir]: record.name for record in DTYPES.values() if record.ir.endswith(("f16", "f32", "f64"))
-}
+DTYPE_OF_FLOAT: Final = {_ELEMENTS[record.ir]: name for name, record in DTYPES.items() if record.kind == "f"}
 """The dtype of each floating-point type of MLIR."""
 _SIGNED: Final = DTYPE_OF_FLOAT | {_ELEMENTS[record.ir]: name for name, record in DTYPES.items() if record.kind == "i"}
 
@@ -62,8 +60,13 @@ def register_name(element: Attribute) -> str:
 
 
 def is_half_type(element: Attribute) -> bool:
-    """Is an element type f16 or bf16, which are stored but not used in arithmetic?"""
-    return isinstance(element, Float16Type | BFloat16Type)
+    """Is a type, or that of a vector's lanes, one that is stored but not used in arithmetic, such as f16?"""
+    return dtypes.is_half(DTYPE_OF_FLOAT.get(lane_type(element), ""))
+
+
+def lane_type(kind: Attribute) -> Attribute:
+    """The type of the lanes of a vector; any other type is returned unchanged."""
+    return kind.element_type if isinstance(kind, VectorType) else kind
 
 
 def tensor_type(dtype: str, shape: Sequence[int | None]) -> TensorType[Attribute]:

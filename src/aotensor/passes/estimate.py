@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import AnyFloat, Float32Type, IntegerAttr, IntegerTyp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotensor.core.polynomial import Monomial, Polynomial
-from aotensor.ir.types import index
+from aotensor.ir.types import index, lane_type
 from aotensor.ir.upstream import GatherOp, ParallelOp
 from aotensor.passes.emit.balance import BALANCED
 from aotensor.passes.emit.library import PREFIX as PRODUCT_PREFIX
@@ -155,7 +155,7 @@ class _Counter:
             self._places.update(x for x in op.results if not _lanes(x.type))
         count = _flops(op)
         if count:
-            kind = _element(op.results[0].type)
+            kind = lane_type(op.results[0].type)
             name = "scalar" if not self.depth else "f32" if isinstance(kind, Float32Type) else "f64"
             return Polynomial({((_tag(name), 1),): Fraction(count)})
         return self._accessed(op)
@@ -172,7 +172,7 @@ class _Counter:
         lanes = value.type.element_count() if isinstance(value.type, VectorType) else 1
         if op.name == GatherOp.name or (indices and indices[-1] in self._places):
             return Polynomial.from_value(lanes) * Polynomial.from_value(_tag("gathers"))
-        return Polynomial.from_value(lanes * _size(_element(value.type))) * Polynomial.from_value(_tag("bytes"))
+        return Polynomial.from_value(lanes * _size(lane_type(value.type))) * Polynomial.from_value(_tag("bytes"))
 
     def _trips(self, lower: SSAValue, upper: SSAValue, by: SSAValue) -> Polynomial:
         first, end, step = (self._value(x) for x in (lower, upper, by))
@@ -383,11 +383,7 @@ def _flops_of_a_lane(operation: str) -> int:
 def _lanes(kind: Attribute) -> int:
     """The number of floating-point values in a result of this type."""
     count = kind.element_count() if isinstance(kind, VectorType) else 1
-    return count if type(_element(kind)) in _FLOATS else 0
-
-
-def _element(kind: Attribute) -> Attribute:
-    return kind.element_type if isinstance(kind, VectorType) else kind
+    return count if type(lane_type(kind)) in _FLOATS else 0
 
 
 def _size(kind: Attribute) -> int:

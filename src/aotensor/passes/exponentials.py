@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation
 
 from aotensor.core.dtypes import DTYPES
-from aotensor.ir.types import DTYPE_OF_FLOAT
+from aotensor.ir.types import DTYPE_OF_FLOAT, lane_type
 from aotensor.passes.scalar_math.table import is_vector_symbol, vector_symbol
 
 # operations of the math dialect that LLVM has no instruction for; the others stay
@@ -58,7 +58,7 @@ def function_of(op: Operation) -> str | None:
     if name is None:
         return None
     kind = op.results[0].type
-    element = kind.element_type if isinstance(kind, VectorType) else kind
+    element = lane_type(kind)
     scalar = f"{PREFIX}{name}.{DTYPES[DTYPE_OF_FLOAT[element]].ir}"
     return vector_symbol(scalar, kind.get_shape()[0]) if isinstance(kind, VectorType) else scalar
 

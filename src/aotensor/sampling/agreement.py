@@ -7,13 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from aotensor.core.dtypes import kind_of, tiny
+from aotensor.core.dtypes import HALVES, epsilon, kind_of, tiny
 from aotensor.core.types import Array
 from aotensor.sampling.pairs import to_pairs
 
-RTOL: Final = {"float64": 1e-11, "float32": 2e-5, "float16": 4e-3, "bfloat16": 3e-2}
-"""Relative to the largest magnitude of the array: about 1e5, 200, 4 and 4 ulp. Sums in another order and
-functions of 2 ulp differ by less on the sizes that are drawn."""
+RTOL: Final = {"float64": 1e-11, "float32": 2e-5} | {name: 4 * epsilon(name) for name in HALVES}
+"""Relative to the largest magnitude of the array: about 1e5 and 200 ulp, and 4 for storage dtypes. Sums in
+another order and functions of 2 ulp differ by less on the sizes that are drawn."""
 
 _CONDITION: Final = 64
 """Differences above the tolerance are accepted up to this multiple of the change that one ulp on every intermediate

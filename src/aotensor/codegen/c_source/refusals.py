@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from aotensor.core.dtypes import is_half
 from aotensor.errors import UnsupportedError
 from aotensor_runtime.manifest import FunctionSpec, Manifest
-
-_HALVES = ("float16", "bfloat16")
 
 
 def refuse_types(spec: FunctionSpec) -> None:
     """Check the inputs and outputs of a function.   Raises: UnsupportedError that names the first unsupported one."""
     for value in (*spec.arguments, *spec.produced):
-        if value.dtype in _HALVES:
+        if is_half(value.dtype):
             text = f"{spec.name}: {value.name} is {value.dtype}, and C source has no half precision"
             raise UnsupportedError(text, hint="make it float32")
 

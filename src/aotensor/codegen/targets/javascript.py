@@ -12,15 +12,20 @@ import re
 from pathlib import Path
 from typing import Final
 
+from aotensor.core.dtypes import DTYPES, HALVES, is_half
 from aotensor.errors import UnsupportedError
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue, form_of
 
 _LOADER: Final = Path(__file__).parent / "web" / "loader.mjs"
+_NUMBERS: Final = {"b": "Uint", "i": "Int", "u": "Uint", "f": "Float"}
 _ARRAYS: Final = {
-    "bool": "Uint8Array", "int8": "Int8Array", "int16": "Int16Array", "int32": "Int32Array", "int64": "BigInt64Array",
-    "uint8": "Uint8Array", "uint16": "Uint16Array", "uint32": "Uint32Array", "uint64": "BigUint64Array",
-    "float32": "Float32Array", "float64": "Float64Array", "float16": "Uint16Array", "bfloat16": "Uint16Array",
-}  # fmt: skip
+    name: f"{'Big' * (record.bits == 64 and record.kind in 'iu')}"
+    f"{'Uint' if record.is_stored_only else _NUMBERS[record.kind]}{record.bits}Array"
+    for name, record in DTYPES.items()
+    if record.kind in _NUMBERS
+}
+"""The typed array of each dtype; of a storage dtype that of its bits, since JavaScript has no such number type."""
+
 _TYPES: Final = """\
 /** Row-major elements and their extents. */
 export interface Dense<T> {
@@ -57,6 +62,8 @@ def module_text(manifest: Manifest) -> str:
     """
     _check_dtypes(manifest)
     text = _LOADER.read_text(encoding="utf-8")
+    rows = [f"  {name}: [{DTYPES[name].code}, {kind}]," for name, kind in _ARRAYS.items()]
+    text = text.replace("  @TYPES@,", "\n".join(rows)).replace('"@STORED@"', json.dumps(HALVES))
     return text.replace('"@LIBRARY@"', json.dumps(f"{manifest.name}.wasm")).replace("@PREFIX@", manifest.prefix)
 
 
@@ -117,11 +124,10 @@ def _input_type(value: ArgumentSpec | SparseValue) -> str:
     if isinstance(value, SparseValue):
         return f"Sparse<{array}, {_ARRAYS[value.index_dtype]}>"
     number = "number | bigint" if "64" in value.dtype and "int" in value.dtype else _number(value.dtype)
-    is_half = "float16" in value.dtype  # its bits, since JavaScript has no such number type
-    if not value.shape and not is_half:
+    if not value.shape and not is_half(value.dtype):
         return number
     plain = f"{array} | " if len(value.shape) == 1 else ""
-    return f"{plain}Dense<{array}>" if is_half else f"{plain}Dense<{array}> | Nested<{number}>[]"
+    return f"{plain}Dense<{array}>" if is_half(value.dtype) else f"{plain}Dense<{array}> | Nested<{number}>[]"
 
 
 def _result(spec: FunctionSpec) -> str:
@@ -137,7 +143,7 @@ def _given(value: OutputSpec | SparseValue) -> str:
     array = _ARRAYS[value.dtype]
     if isinstance(value, SparseValue):
         return f"Sparse<{array}, {_ARRAYS[value.index_dtype]}>"
-    return f"Dense<{array}>" if value.shape or "float16" in value.dtype else _number(value.dtype)
+    return f"Dense<{array}>" if value.shape or is_half(value.dtype) else _number(value.dtype)
 
 
 def _number(dtype: str) -> str:

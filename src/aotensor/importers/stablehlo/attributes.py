@@ -55,12 +55,12 @@ class Splat:
 def dtype_named(name: str) -> Any:
     """The NumPy dtype of a name; the name itself if NumPy has none, as for f8E4M3FN."""
     found = _DTYPES.get(name, name)
-    if found == "bfloat16":
-        try:
-            dtypes.canonical(found)
-        except UnsupportedError:
-            return found
-    return np.dtype(found) if name in _DTYPES else name
+    if name not in _DTYPES:
+        return name
+    try:
+        return np.dtype(dtypes.canonical(found))
+    except UnsupportedError:
+        return found
 
 
 def dtype_of(aval: Aval) -> str:

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from aotensor.core.dtypes import epsilon
+from aotensor.core.dtypes import HALVES, epsilon
 from aotensor.core.types import Array
 from aotensor.errors import AotensorError
 from aotensor.graph.variable import Variable
@@ -22,19 +22,24 @@ Key = TypeVar("Key", bound=Hashable)
 
 METHODS: Final = ("duality", "Taylor order", "differences", "complex step")
 
-_DUALITY: Final = {"float64": 1e-9, "float32": 1e-3, "float16": 5e-2, "bfloat16": 3e-1}
+
+def _tolerances(float64: float, float32: float, ulps: float) -> dict[str, float]:
+    """Relative tolerances by dtype; those of storage dtypes are `ulps`, and at most a half."""
+    return {"float64": float64, "float32": float32} | {name: min(ulps * epsilon(name), 0.5) for name in HALVES}
+
+
+_DUALITY: Final = _tolerances(1e-9, 1e-3, 50)
 """Relative tolerance of duality: both sides are sums of the same products in another order."""
 
-_DERIVATIVE: Final = {"float64": 1e-6, "float32": 5e-2, "float16": 1e-1, "bfloat16": 5e-1}
+_DERIVATIVE: Final = _tolerances(1e-6, 5e-2, 100)
 """Relative tolerance of differences in this dtype, with room for the many kinks of a wide layer in float32."""
 
-_ROUNDED_DERIVATIVE: Final = {"float32": 1e-3, "float16": 5e-2, "bfloat16": 3e-1}
-"""The same for a derivative that is computed in this dtype and compared with differences in float64."""
+_COMPLEX: Final = _tolerances(1e-10, 1e-3, 50)
+"""Relative tolerance of the complex step, by dtype: no difference is taken, so nothing cancels. It is also that of
+differences in a more precise dtype than that of the derivative.
+"""
 
-_COMPLEX: Final = {"float64": 1e-10, "float32": 1e-3, "float16": 5e-2, "bfloat16": 3e-1}
-"""Relative tolerance of the complex step, by dtype: no difference is taken, so nothing cancels."""
-
-_ROUNDING: Final = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 1e-1}
+_ROUNDING: Final = _tolerances(1e-9, 1e-4, 12)
 """Relative to the terms of a derivative: the digits that cancellation may leave. Beyond that, every value is changed
 by an ulp; if nothing of the derivative remains, only its inputs are: rules rely on
 values that are equal, such as the difference of an eigenvalue to itself.
@@ -133,7 +138,7 @@ class PointChecks:
             case "Taylor order":
                 return judge_order(self._ladder(key, name), derivative)
             case "differences":
-                tolerance = _DERIVATIVE[tested] if tested == given else _ROUNDED_DERIVATIVE[given]
+                tolerance = _DERIVATIVE[tested] if tested == given else _COMPLEX[given]
                 return judge_differences(self._ladder(key, name), derivative, tolerance)
             case _:
                 if tested != "float64":

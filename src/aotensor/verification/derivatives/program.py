@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from aotensor.core.dtypes import is_float, is_half
+from aotensor.core.dtypes import epsilon, is_float, is_half
 from aotensor.core.types import Array
 from aotensor.driver.definition import Definition
 from aotensor.driver.prepare import expand_composites
@@ -215,4 +215,4 @@ def _coarsest(output: Variable) -> str:
     nodes = toposort([output])
     values = [output, *(x for node in nodes for x in (*node.inputs, *node.outputs))]
     found = {x.dtype for x in values}
-    return next((dtype for dtype in ("bfloat16", "float16", "float32") if dtype in found), "float64")
+    return max(filter(is_float, found), key=epsilon, default="float64")

@@ -7,12 +7,10 @@ const LIBRARY = "@LIBRARY@";
 const PREFIX = "@PREFIX@";
 
 const TYPES = {
-  bool: [1, Uint8Array], int8: [2, Int8Array], int16: [3, Int16Array], int32: [4, Int32Array],
-  int64: [5, BigInt64Array], uint8: [6, Uint8Array], uint16: [7, Uint16Array], uint32: [8, Uint32Array],
-  uint64: [9, BigUint64Array], float32: [10, Float32Array], float64: [11, Float64Array],
-  float16: [14, Uint16Array], bfloat16: [15, Uint16Array], // their bits: no number of JavaScript is taken for one
+  @TYPES@,
 };
-const isHalf = (dtype) => dtype.endsWith("float16");
+const STORED = "@STORED@"; // arrays of their bits: no number of JavaScript is taken for one
+const isHalf = (dtype) => STORED.includes(dtype);
 const ARRAY_BYTES = 20; // struct aotensor_array: data, shape, strides, rank, dtype
 const CONTEXT = { bytes: 72, message: 16, messageSize: 24 }; // struct aotensor_context
 const MESSAGE_BYTES = 512;
@@ -230,7 +228,7 @@ function dense(where, spec, value) {
 }
 
 function expected(spec) {
-  if (isHalf(spec.dtype)) return `the bits of ${spec.dtype}, {data: Uint16Array, shape}`;
+  if (isHalf(spec.dtype)) return `the bits of ${spec.dtype}, {data: ${TYPES[spec.dtype][1].name}, shape}`;
   return spec.shape.length === 0 ? `a number (${spec.dtype})` : `${TYPES[spec.dtype][1].name} (${spec.dtype})`;
 }
 

@@ -6,6 +6,7 @@ from functools import reduce
 from typing import Any, Final
 
 import aotensor.tensor as at
+from aotensor.extension import dtypes
 from aotensor.importers.base import Unsuited
 from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.table import RULES, row, rule
@@ -35,7 +36,7 @@ def widened(x: Any) -> Any:
     """x, converted to float32 if it is a 16-bit float, where squares of a few hundred overflow; other runtimes widen
     too.
     """
-    return at.cast(x, "float32") if x.type.dtype in ("float16", "bfloat16") else x
+    return at.cast(x, "float32") if dtypes.is_half(x.type.dtype) else x
 
 
 def scalar(value: float, like: Any) -> Any:
