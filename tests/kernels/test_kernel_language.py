@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +46,24 @@ def test_numbers_that_are_known_decide() -> None:
     assert _translated(kernel, 4, True).count("arith.addf") == WIDTH
     text = _translated(kernel, 4, False)
     assert "addf" not in text and "scf.if" not in text
+
+
+def test_results_of_branches_are_in_the_order_of_the_text() -> None:
+    """Not in that of a set of names, which differs between processes."""
+
+    def kernel(x: Reals, found: Indices, n: Index) -> None:
+        if found[0] > n:
+            first, second, third, fourth, fifth, sixth = 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
+            x[0] = 0.0
+        else:
+            sixth, fifth, fourth, third, second, first = 7.0, 8.0, 9.0, 10.0, 11.0, 12.0
+        x[1] = first + second + third + fourth + fifth + sixth
+
+    text = _translated(kernel, 4)
+    constants = dict(re.findall(r"(%\d+) = arith.constant (\S+) : f64", text))
+    yielded = [line.partition(" : ")[0].split()[1:] for line in text.splitlines() if "scf.yield %" in line]
+    values = [[float(constants[name.rstrip(",")]) for name in names] for names in yielded]
+    assert values == [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [12.0, 11.0, 10.0, 9.0, 8.0, 7.0]]
 
 
 def test_both_sides_are_computed_if_they_cannot_fail() -> None:

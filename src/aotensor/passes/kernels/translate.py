@@ -240,8 +240,10 @@ class Translation(Expressions):
             self.block(body if condition else otherwise)
             return
         changed: dict[str, str | None] = {**self.assigned([*body, *otherwise])}
-        for name in _assigned_at_top(body) & _assigned_at_top(otherwise):
-            changed.setdefault(name, None)
+        on_other_side = _assigned_at_top(otherwise)
+        for name in _assigned_at_top(body):
+            if name in on_other_side:
+                changed.setdefault(name, None)
 
         def other() -> list[Scalar]:
             return self.inside(otherwise, {}, changed)
@@ -294,6 +296,6 @@ class Translation(Expressions):
 _DOWNWARDS: Final = "for a loop downwards, let k run upwards and use n - 1 - k"
 
 
-def _assigned_at_top(body: Sequence[ast.stmt]) -> set[str]:
-    """The variables that statements of a block, not those of its loops and branches, assign."""
-    return {x.id for x in stored_names([x for x in body if isinstance(x, ast.Assign)])}
+def _assigned_at_top(body: Sequence[ast.stmt]) -> list[str]:
+    """The variables that statements of a block, not those of its loops and branches, assign, in order."""
+    return [x.id for x in stored_names([x for x in body if isinstance(x, ast.Assign)])]
