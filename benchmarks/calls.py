@@ -72,6 +72,7 @@ def measure(library: Path) -> dict[str, float]:
     lib = aotensor_runtime.load(library)
     a, b, c, out = (np.arange(8.0) for _ in range(4))
     A = ss.random(8, 8, 0.3, "csr", random_state=0)
+    checked = aotensor_runtime.CheckedPattern(A)
     dense = {"a": a, "b": b, "c": c}
     rows = {
         "f(a, b, c)": nanoseconds("f(a, b, c)", f=lib.constant, **dense),
@@ -81,6 +82,8 @@ def measure(library: Path) -> dict[str, float]:
         "f(a, 2.0, 3.0)": nanoseconds("f(a, 2.0, 3.0)", f=lib.numbers, a=a),
         "f(a, b, c, out=out)": nanoseconds("f(a, b, c, out=out)", f=lib.constant, out=out, **dense),
         "f(A, b), A sparse": nanoseconds("f(A, b)", f=lib.product, A=A, b=b),
+        "f(A, b), A a CheckedPattern": nanoseconds("f(A, b)", f=lib.product, A=checked, b=b),
+        "f(A, b, out=out), A a CheckedPattern": nanoseconds("f(A, b, out=out)", f=lib.product, A=checked, b=b, out=out),
         "bound": nanoseconds("f()", f=lib.constant.bind(a=a, b=b, c=c)),
         "bound, extents of run time": nanoseconds("f()", f=lib.sized.bind(x=a, y=b, z=c)),
         "bound, sparse": nanoseconds("f()", f=lib.product.bind(A=A, v=b)),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[Any]
 Contender: TypeAlias = Callable[[], Any]
 
-OURS: Final = ("aotensor", "aotensor, bound")
+OURS: Final = ("aotensor", "aotensor, checked", "aotensor, bound")
 DENSE_PEERS: Final = ("JAX", "torch", "torch compiled", "PyTensor Numba", "PyTensor C", "CasADi")
 ONNX_PEERS: Final = ("onnxruntime", "JAX", "torch", "torch compiled")
 """Of models with constant weights."""

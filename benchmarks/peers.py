@@ -17,6 +17,8 @@ import scipy.sparse
 from contenders import UNWRITTEN, Absent, Array, Comparison, Contender, Model, arrays_of
 from native import compile_c, prepared_call
 
+from aotensor_runtime import CheckedPattern
+
 
 def comparison(model: Model, kernels: ctypes.CDLL | None, without: frozenset[str] = frozenset()) -> Comparison:
     """All contenders of a model that are installed and wanted, compiled and ready to be called."""
@@ -51,10 +53,15 @@ def _imported(module: str) -> Any:
 
 
 def add_aotensor(c: Comparison, model: Model) -> None:
-    """The compiled library, called with arrays (new outputs each time) and bound (the same outputs each time)."""
+    """The compiled library, called with arrays (new outputs each time) and bound (the same outputs each time); with
+    sparse matrices also called with patterns that were checked before (new outputs each time).
+    """
     c.compiled = compiled = compile_aotensor(model)
     arguments = tuple(model.values.values())
     c.add("aotensor", lambda: compiled(*arguments), lambda result: list(result.values()))
+    if any(map(scipy.sparse.issparse, arguments)):
+        checked = tuple(CheckedPattern(x) if scipy.sparse.issparse(x) else x for x in arguments)
+        c.add("aotensor, checked", lambda: compiled(*checked), lambda result: list(result.values()))
     c.bound = bound = compiled.bind(**model.values)
     c.add("aotensor, bound", bound, lambda result: list(result.values()))
 

@@ -21,7 +21,8 @@ the other. The values of all were compared first. float64, int32 indices.
 
 In brackets: how many times as long as aotensor. MKL (through `sparse_dot_mkl`), SciPy, PyTorch, PyTensor and JAX (BCOO)
 make new outputs at each call and are compared with `lib.f(...)`, which does too, and looks at every index first: nobody
-else checks that a matrix is one. C is called on fixed buffers, with arguments converted beforehand and a copy of the
+else checks that a matrix is one. `checked` is the same call with a `CheckedPattern`, whose indices it does not look at,
+and shows what the look costs. C is called on fixed buffers, with arguments converted beforehand and a copy of the
 pattern of its own, and compared with `bound`, which is checked once and has such a copy, too; it is compiled by
 `gcc -O3 -march=native -ffast-math -fopenmp`, with the obvious fusions (`benchmarks/kernels_sparse.c`). CasADi's
 generated code is compiled and compared so, too. SciPy uses one core, the others all that they are given. One core: time

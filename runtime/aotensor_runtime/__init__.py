@@ -26,6 +26,7 @@ from aotensor_runtime.errors import (
 )
 from aotensor_runtime.library import Library, load
 from aotensor_runtime.manifest import Manifest
+from aotensor_runtime.sparse.checked import CheckedPattern
 
 __all__ = [
     "AotensorError",
@@ -34,6 +35,7 @@ __all__ = [
     "ArgumentTypeError",
     "ArgumentValueError",
     "BoundFunction",
+    "CheckedPattern",
     "DamagedLibrary",
     "ForeignLibrary",
     "Library",

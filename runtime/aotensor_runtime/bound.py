@@ -29,6 +29,7 @@ from aotensor_runtime.invoke import (
 )
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
 from aotensor_runtime.sparse.call import flat, joiner
+from aotensor_runtime.sparse.checked import CheckedPattern, context_for
 from aotensor_runtime.sparse.values import Compressed, Value, is_sparse, shown, to_value
 
 
@@ -42,7 +43,7 @@ class BoundFunction:
     each thread.
 
     A sparse matrix is bound with its values: write into its `data`. Its pattern is fixed: it is copied and checked
-    here, and not checked again.
+    here, and not checked again; that of a CheckedPattern is shared.
     """
 
     def __new__(cls, *_: object) -> Self:
@@ -55,7 +56,8 @@ class BoundFunction:
         self.spec, self._manifest, self._entries = spec, manifest, entries
         values = tuple(given.inputs.values())
         arrays = tuple(flat(values))
-        self._context, self._workspace = with_workspace(spec, entries, context, arrays)
+        own = context_for(context, values)
+        self._context, self._workspace = with_workspace(spec, entries, own, arrays)
         outputs = _outputs(manifest, spec, entries, self._context, arrays, given.outputs)
         results = dict(zip((value.name for value in spec.produced), joiner(spec)(outputs, values), strict=True))
         _need_canonical(spec, given.inputs)
@@ -63,9 +65,10 @@ class BoundFunction:
         self.outputs: dict[str, Any] = {name: shown(value) for name, value in results.items()}
         self._descriptors = Descriptors(spec, arrays, outputs)
         self._updates = _updates(spec, given.inputs, results)
-        if spec.sparse_inputs and not any(isinstance(results[output], Compressed) for _, output in spec.updates):
+        is_fixed = not any(isinstance(results[output], Compressed) for _, output in spec.updates)
+        self._context.flags = CANONICAL if spec.sparse_inputs and is_fixed else 0
+        if spec.sparse_inputs and is_fixed:
             _freeze(given.inputs.values())
-            self._context.flags = CANONICAL
         addresses = [ctypes.addressof(x) for x in (self._context, self._descriptors.inputs, self._descriptors.outputs)]
         self.call = BoundCall(entries.uniform_address, *addresses)
         through_ctypes = partial(entries.call_bound, ctypes.c_void_p(ctypes.addressof(self.call)))
@@ -164,12 +167,14 @@ def _matrix_buffer(spec: FunctionSpec, value: Any, found: Compressed, name: str)
             hint=f"bind {name}.asformat({found.format!r}).astype({found.data.dtype.name!r})",
         )
     data = _contiguous(spec, found.data, f"{name}.data")
+    if isinstance(found, CheckedPattern):
+        return found
     return Compressed(found.format, found.shape, data, found.indices.copy(), found.indptr.copy(), found.is_array)
 
 
 def _need_canonical(spec: FunctionSpec, inputs: Mapping[str, Value]) -> None:
     for name, value in inputs.items():
-        if isinstance(value, Compressed) and not value.is_canonical:
+        if isinstance(value, Compressed) and not isinstance(value, CheckedPattern) and not value.is_canonical:
             raise ArgumentValueError(
                 f"{spec.name}: {name} has entries out of order or twice, so it cannot be bound",
                 hint=f"call {name}.sum_duplicates() first",
@@ -240,14 +245,16 @@ def _writable(spec: FunctionSpec, value: object, target: OutputSpec | SparseValu
     """An array for an output, of any layout.   how: the use that a sparse matrix does not allow, for the message"""
     if isinstance(target, SparseValue):
         raise ArgumentTypeError(f"{spec.name}: output {target.name} is a sparse matrix, whose memory {how}")
-    as_plain(spec, value, target.name)
+    if type(value) is not np.ndarray or value.dtype != DTYPES[target.dtype]:
+        as_plain(spec, value, target.name)
     if not isinstance(value, np.ndarray) or value.dtype != DTYPES[target.dtype] or value.ndim != len(target.shape):
         raise ArgumentTypeError(
             f"{spec.name}: output {target.name} needs an array of dtype {target.dtype} and rank {len(target.shape)}"
         )
-    if not value.flags.writeable:
+    flags = value.flags
+    if not flags.writeable:
         raise ArgumentValueError(f"{spec.name}: output {target.name} is read-only")
-    if not value.flags.aligned or any(stride % value.itemsize for stride in value.strides):
+    if not flags.aligned or any(stride % value.itemsize for stride in value.strides):
         raise ArgumentValueError(f"{spec.name}: output {target.name} is not aligned for its dtype")
     return value
 

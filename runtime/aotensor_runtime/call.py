@@ -21,11 +21,11 @@ from aotensor_runtime.arrays.poison import is_poisoned
 from aotensor_runtime.blas import blas_table
 from aotensor_runtime.bound import BoundFunction, Given, OutArgs, chosen_outputs
 from aotensor_runtime.extension import calls, function_class
-from aotensor_runtime.fast import Plan, fast_call, no_fast_call, plan_of
+from aotensor_runtime.fast import CallInto, fast_call, fast_call_into, no_fast_call
 from aotensor_runtime.invoke import Entries, result_of
 from aotensor_runtime.manifest import FunctionSpec, Manifest
 from aotensor_runtime.signature import describe, python_signature
-from aotensor_runtime.sparse.call import SparseCall, invoke_values, sparse_call, sparse_result_of
+from aotensor_runtime.sparse.call import SparseCall, invoke_values, sparse_call, sparse_call_into, sparse_result_of
 from aotensor_runtime.sparse.values import Value, to_value
 from aotensor_runtime.state import Cell, State
 from aotensor_runtime.threads import checked_threads
@@ -72,7 +72,7 @@ class LibraryFunction:
         self._takes_out, self._takes_threads = "out" not in names, "num_threads" not in names
         self._limited: dict[int, LibraryFunction] = {}
         self._results = {value.name: value for value in spec.results}
-        self._plan: Plan | None = None
+        self._into: CallInto | None = None
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Call the function: returns an array, a list or a dict of arrays; [] if there are only updates.
@@ -130,7 +130,7 @@ class LibraryFunction:
             limited.__dict__.update(self.__dict__)
             limited._context = Context.from_buffer_copy(self._context)
             limited._context.num_threads = count
-            limited._fast, limited._plan, limited._limited = limited._first_call, None, self._limited
+            limited._fast, limited._into, limited._limited = limited._first_call, None, self._limited
             self._limited[count] = limited
         return self._limited[count]
 
@@ -242,19 +242,14 @@ class LibraryFunction:
     def _fast_into(self, args: tuple[Any, ...], given: OutArgs) -> tuple[Value, ...] | None:
         """The fast path with all outputs given; None if the slow path is needed."""
         layout = probe()
-        if (
-            layout is None
-            or is_poisoned()
-            or not self._manifest.allocates
-            or self.spec.is_sparse
-            or len(given) != len(self.spec.outputs)
-        ):
+        if layout is None or is_poisoned() or not self._manifest.allocates or len(given) != len(self.spec.outputs):
             return None
-        if self._plan is None:
+        if self._into is None:
             self._use_blas()
-            self._plan = plan_of(self.spec, self._entries, self._context, layout)
+            make = sparse_call_into if self.spec.is_sparse else fast_call_into
+            self._into = make(self.spec, self._entries, self._context, layout)
         outputs = tuple([given[value.name] for value in self.spec.outputs])
-        return None if self._entries.call_python(self._plan, id(args), id(outputs)) else outputs
+        return outputs if self._into(args, outputs) else None
 
     def _repr_html_(self) -> str:
         """HTML for notebooks: the arrays, and the C entry."""

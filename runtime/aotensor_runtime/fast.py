@@ -24,6 +24,9 @@ from aotensor_runtime.manifest import FunctionSpec
 FastCall: TypeAlias = Callable[[tuple[Any, ...]], "tuple[AnyArray, ...] | None"]
 """From all inputs to all outputs; None if the slow path is needed, which then also reports errors."""
 
+CallInto: TypeAlias = Callable[[tuple[Any, ...], tuple[AnyArray, ...]], bool]
+"""From all inputs and given outputs to whether the call was made; if not, the slow path is needed."""
+
 
 def no_fast_call(_: tuple[Any, ...]) -> None:
     """Always None, for a Python with an unknown object layout."""
@@ -51,6 +54,12 @@ def fast_call(spec: FunctionSpec, entries: Entries, context: Context, layout: La
     if is_plain and isinstance(rules[0], int):
         return _one_like(entries, plan, rules[0], dtypes[0])
     return _by_rules(entries, plan, list(zip(rules, dtypes, makers, strict=True)))
+
+
+def fast_call_into(spec: FunctionSpec, entries: Entries, context: Context, layout: Layout) -> CallInto:
+    """The fast path of one function into given outputs. The caller keeps `context` alive, as for `fast_call`."""
+    plan, native = plan_of(spec, entries, context, layout), entries.call_python
+    return lambda args, outputs: not native(plan, id(args), id(outputs))
 
 
 def plan_of(spec: FunctionSpec, entries: Entries, context: Context, layout: Layout) -> Plan:

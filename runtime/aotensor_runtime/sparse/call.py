@@ -19,9 +19,10 @@ from aotensor_runtime.arguments import new_output, pattern
 from aotensor_runtime.arrays.layout import DTYPES, Layout
 from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.arrays.poison import is_poisoned
-from aotensor_runtime.fast import FastCall, fast_call, no_fast_call, plan_of
+from aotensor_runtime.fast import CallInto, FastCall, fast_call, no_fast_call, plan_of
 from aotensor_runtime.invoke import Entries, invoke, result_of, with_workspace
 from aotensor_runtime.manifest import FunctionSpec, Manifest, SparseValue
+from aotensor_runtime.sparse.checked import CheckedPattern, context_for, trusting
 from aotensor_runtime.sparse.values import Compressed, Value, from_arrays, is_sparse_array, shown
 
 SparseCall: TypeAlias = Callable[[tuple[Any, ...]], "tuple[Value, ...] | None"]
@@ -36,14 +37,28 @@ def sparse_call(spec: FunctionSpec, entries: Entries, context: Context, layout: 
     """The fast path of one function with sparse inputs or outputs."""
     if layout is None:
         return no_fast_call
-    is_sized = not spec.is_allocating
-    native = fast_call(spec, entries, context, layout) if is_sized else _by_allocation(spec, entries, context, layout)
-    flatten, join = _flattener(spec), joiner(spec)
+    make = _by_allocation if spec.is_allocating else fast_call
+    native, without_check = (make(spec, entries, own, layout) for own in (context, trusting(context)))
+    flatten, join, are_checked = _flattener(spec), joiner(spec), _checker(spec)
 
     def call(args: tuple[Any, ...]) -> tuple[Value, ...] | None:
         arrays = flatten(args)
-        outputs = None if arrays is None else native(arrays)
+        if arrays is None:
+            return None
+        outputs = without_check(arrays) if are_checked(args) else native(arrays)
         return None if outputs is None else join(outputs, args)
+
+    return call
+
+
+def sparse_call_into(spec: FunctionSpec, entries: Entries, context: Context, layout: Layout) -> CallInto:
+    """The fast path of one function with sparse inputs into given outputs, which are dense."""
+    plans = [plan_of(spec, entries, own, layout) for own in (context, trusting(context))]
+    native, flatten, are_checked = entries.call_python, _flattener(spec), _checker(spec)
+
+    def call(args: tuple[Any, ...], outputs: tuple[AnyArray, ...]) -> bool:
+        arrays = flatten(args)
+        return arrays is not None and not native(plans[are_checked(args)], id(arrays), id(outputs))
 
     return call
 
@@ -63,6 +78,7 @@ def invoke_values(
     Raises: as `invoke`
     """
     arrays = flat(values)
+    context = context_for(context, values)
     if not manifest.allocates:
         layouts = [value.layout for value in spec.inputs]
         arrays = [np.asarray(x, order="F" if layout == "F" else "C") for x, layout in zip(arrays, layouts, strict=True)]
@@ -101,6 +117,8 @@ def _flattener(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], tuple[Any, ...
                     arrays.append(x)
                 elif x.format != expected[0] or (expected[1] is not None and x.blocksize != expected[1]):
                     return None
+                elif type(x) is CheckedPattern:
+                    arrays += x.arrays
                 else:
                     arrays += (pattern(x.shape), x.data, x.indices, x.indptr)
         except (AttributeError, TypeError, ValueError):
@@ -108,6 +126,17 @@ def _flattener(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], tuple[Any, ...
         return tuple(arrays)
 
     return flatten
+
+
+def _checker(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], bool]:
+    """A function from the arguments of a call to whether all sparse ones are CheckedPatterns, and there is one."""
+    sources = [k for k, value in enumerate(spec.arguments) if isinstance(value, SparseValue)]
+    if not sources:
+        return lambda args: False
+    if len(sources) == 1:
+        (source,) = sources
+        return lambda args: type(args[source]) is CheckedPattern
+    return lambda args: all(type(args[k]) is CheckedPattern for k in sources)
 
 
 def joined_inputs(spec: FunctionSpec, arrays: Sequence[AnyArray]) -> list[Value]:

@@ -57,7 +57,7 @@ class Compressed:
     @property
     def is_canonical(self) -> bool:
         """Are the indices of each row (column of csc) ascending? The matrix is known to be valid."""
-        rises = np.diff(self.indices) > 0
+        rises = self.indices[1:] > self.indices[:-1]  # differences of unsigned numbers would wrap
         borders = self.indptr[(self.indptr > 0) & (self.indptr < len(self.indices))] - 1
         rises[borders] = True
         return bool(rises.all())
@@ -117,21 +117,20 @@ def to_compressed(spec: FunctionSpec, value: object, target: SparseValue) -> Com
         raise ArgumentTypeError(f"{spec.name}: {target.name} has rank {len(given.shape)}, expected 2")
     is_array = is_sparse_array(given)
     if given.format != target.format or getattr(given, "blocksize", None) != target.blocksize:
-        given = _in_format(spec, given, target)
-    _, data, indices, indptr = (value for value in spec.inputs[target.first : target.first + 4])
+        given = _in_format(spec, shown(given), target)
+    _, data, indices, indptr = spec.inputs[target.first : target.first + 4]
     pointers = _indices(spec, given.indptr, target, indptr.dtype)
     count = int(pointers[-1]) if pointers.ndim == 1 and len(pointers) else -1
     entries, minor = given.data, given.indices
     if 0 <= count < min(len(entries), len(minor)):  # SciPy allows unused space after the last entry
         entries, minor = entries[:count], minor[:count]
-    return Compressed(
-        target.format,
-        tuple(map(int, given.shape)),  # type: ignore[arg-type]
-        to_array(spec, entries, data),
-        _indices(spec, minor, target, indices.dtype, _minor(given.shape, target)),
-        pointers,
-        is_array,
-    )
+    entries = to_array(spec, entries, data)
+    minor = _indices(spec, minor, target, indices.dtype, _minor(given.shape, target))
+    is_same = entries is given.data and minor is given.indices and pointers is given.indptr
+    if is_same and isinstance(given, Compressed):
+        return given  # its pattern may be checked
+    rows, columns = map(int, given.shape)
+    return Compressed(target.format, (rows, columns), entries, minor, pointers, is_array)
 
 
 def _minor(shape: Sequence[int], target: SparseValue) -> int:

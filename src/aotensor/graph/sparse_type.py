@@ -15,6 +15,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.methods.sparse import SparseOperators
 from aotensor.graph.variable import Constant, SharedVariable, Variable
+from aotensor_runtime.sparse.checked import CheckedPattern
 
 SPARSE_FORMATS: Final = ("csc", "csr", "bsr")
 BLOCKED: Final = "bsr"
@@ -133,6 +134,8 @@ class SparseTensorType(TensorType):
         GraphValueError for an index out of range.
         """
         sparse = scipy_sparse()
+        if isinstance(value, CheckedPattern):
+            value = value.to_scipy()
         if isinstance(value, Variable):
             raise GraphTypeError(f"expected a value of {self}, not the symbolic variable {value}")
         if strict and not (sparse.issparse(value) and value.format == self.format and value.dtype == self.dtype):

@@ -10,6 +10,7 @@ from aotensor.codegen.c_source.lines import Line, printed
 from aotensor.codegen.c_source.source import CText
 from aotensor.codegen.c_source.spelling import OWN
 from aotensor.codegen.entry.names import Symbols
+from aotensor.passes.checking.check_bounds import has_bounds_checks
 from aotensor_runtime.abi import DTYPE_SIZES, WORKSPACE_ALIGNMENT
 from aotensor_runtime.manifest import FunctionSpec, Manifest, SparseSpec, SparseValue
 from aotensor_runtime.typed.parameters import C_TYPES, entry_parameters, parameter_names
@@ -162,7 +163,7 @@ class TypedEntry:
                 self.step(f"{self.use('aot_check_header')}({', '.join(told)})")
                 trusted = (
                     "context != NULL && (context->flags & AOTENSOR_CANONICAL) != 0"
-                    if self.spec.takes_context
+                    if self.spec.takes_context and not has_bounds_checks(self.spec)
                     else "false"
                 )
                 other = self._slices(group, other=True)

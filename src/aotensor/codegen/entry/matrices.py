@@ -27,7 +27,7 @@ from aotensor.codegen.entry.tables import (
     Matrix,
 )
 from aotensor.codegen.llvm import Function, Type, Value, constant, i1, i32, i64, ir, pointer
-from aotensor_runtime.abi import CANONICAL, Context, Sparse, Status
+from aotensor_runtime.abi import Context, Sparse, Status
 
 _PARTS: Final = (1, 2, 3)
 """Positions of data, indices and indptr relative to their pattern."""
@@ -151,7 +151,7 @@ def _define_check(shared: Shared, has_threads: bool) -> Function:
     context = s.of_frame("context")
     flags = s.slot(i64, number(0))
     with s.when(s.builder.not_(s.is_null(context))):
-        flags.set(s.builder.and_(s.field(context, Context, "flags"), number(CANONICAL)))
+        flags.set(s.builder.and_(s.field(context, Context, "flags"), s.of_table("obeyed_flags")))
     with s.loop(s.of_table("matrix_count")) as m:
         matrix = s.matrix(m)
         first, major = s.field(matrix, Matrix, "first"), s.field(matrix, Matrix, "major")

@@ -14,7 +14,8 @@ from aotensor.codegen.entry.code import NULL, constant_struct, number
 from aotensor.codegen.entry.layout import offset_of, pointer_bytes
 from aotensor.codegen.llvm import Bytes, Function, Module, Value, function, i32, i64, ir, pointer
 from aotensor.codegen.targets.systems import system_of
-from aotensor_runtime.abi import DTYPE_CODES, DTYPE_SIZES, Blas
+from aotensor.passes.checking.check_bounds import has_bounds_checks
+from aotensor_runtime.abi import CANONICAL, DTYPE_CODES, DTYPE_SIZES, Blas
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, OutputSpec, SparseSpec
 
 HIDDEN: Final = "hidden"
@@ -79,6 +80,7 @@ class Table(ctypes.Structure):
     offsets in aotensor_blas of the functions that it requires; need_names: their names. kept: number of values that
     `extents` keeps for the kernel. matrices: its sparse inputs; the functions take_matrices, check_matrices,
     give_matrix are NULL if there are none. weights: makes sure that the file of weights is mapped, NULL without one.
+    obeyed_flags: flags of a context that change its calls; a checking build checks indices in spite of CANONICAL.
     """
 
     _fields_ = (
@@ -105,7 +107,7 @@ class Table(ctypes.Structure):
         ("need_count", ctypes.c_int32),
         ("matrix_count", ctypes.c_int32),
         ("kept", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("obeyed_flags", ctypes.c_int32),
     )
 
 
@@ -216,7 +218,7 @@ def function_table(
         "need_count": len(spec.lapack),
         "matrix_count": len(matrices),
         "kept": kept,
-        "reserved": 0,
+        "obeyed_flags": 0 if has_bounds_checks(spec) else CANONICAL,
     }
     return constants.data(f"entry.table.{spec.name}", constant_struct(Table, values))
 

@@ -22,6 +22,7 @@ from aotensor.ir.location import KERNEL, builder_before
 from aotensor.ir.loop_builder import LoopBuilder, origin
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.upstream import walk
+from aotensor_runtime.manifest import FunctionSpec
 
 MESSAGE: Final = "an access at {found} lies outside of a buffer of extent {expected}: this is a bug of aotensor"
 IN_KERNEL: Final = "an access at {found} lies outside of an array of extent {expected}"
@@ -35,6 +36,11 @@ def check_bounds(module: ModuleOp, numbers: Mapping[str, Mapping[Line, int]]) ->
     """Guard the accesses of every kernel.   numbers: function name → line → number of its bounds check."""
     for name, function in _kernels(module).items():
         _guard(function, numbers[name])
+
+
+def has_bounds_checks(spec: FunctionSpec) -> bool:
+    """Does a function check every access, so that it belongs to a checking build?"""
+    return any(check.kind == "index" and check.message.endswith(MESSAGE) for check in spec.checks)
 
 
 def lines_with_accesses(module: ModuleOp) -> dict[str, list[tuple[str, int]]]:
