@@ -60,12 +60,6 @@ def stacked() -> aot.Function:
     return function([a, b], at.stack([at.stack([a * b, shared, b], axis=1), at.stack([shared, b, a], axis=1)], axis=1))
 
 
-def gradient_by_columns() -> aot.Function:
-    """The gradient of a function that reads all columns of a matrix on their own."""
-    x = at.matrix("x", shape=("n", 2))
-    return function([x], aot.grad((x[:, 0] * at.sin(x[:, 1])).sum(), x))
-
-
 def of_matrices(build: Any) -> Any:
     """A program that is one formula of a batch of square matrices."""
     return lambda: function([a := at.tensor3("a", shape=("b", "n", "n"))], build(a))

@@ -37,6 +37,11 @@ PROGRAMS: dict[str, Callable[[Any], list[Any]]] = {
         at.vectorize_graph(aot.grad(_row(row), row), {row: x}) for row in [at.vector("row", shape=(4,))]
     ],
     "set in any order, one twice": lambda x: [_set(x, 3, 1, 0), _set(x, 2, 2, 3), _set(x, 1)],
+    "set in tensors that are set": lambda x: [
+        at.set_subtensor(
+            at.set_subtensor(at.zeros((x.shape[0], 2, 4))[:, 1], _set(x, 0, 1, 2, 3))[:, 0], _set(x, 1, 3, 0)
+        )
+    ],
     "read again": lambda x: [_set(x, 0, 1, 2, 3) * x + _set(x, 0, 1, 3).sum(axis=1, keepdims=True)],
     "columns that are read before all are set": lambda x: [
         at.set_subtensor((early := _set(x, 0, 1, 3))[:, 2], early[:, 0] + early[:, 2]), early

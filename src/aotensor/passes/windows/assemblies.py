@@ -21,15 +21,18 @@ def assemblies(ops: Iterable[Operation], extents: Extents) -> dict[Operation, in
     """
     found: dict[Operation, int] = {}
     for op in ops:
-        if isinstance(op, tensor.InsertSliceOp) and not any(
-            isinstance(use.operation, tensor.InsertSliceOp) and use.operation.dest is op.result
-            for use in op.result.uses
-        ):
+        if isinstance(op, tensor.InsertSliceOp) and is_last(op):
             chain = chain_of(op)
             axis = axis_of_parts(chain, extents) if isinstance(chain[-1].dest.owner, tensor.EmptyOp) else None
             if axis is not None:
                 found.update(dict.fromkeys(chain, axis))
     return found
+
+
+def is_last(op: tensor.InsertSliceOp) -> bool:
+    """Is no other slice inserted into the result of an insertion?"""
+    uses = (use.operation for use in op.result.uses)
+    return not any(isinstance(reader, tensor.InsertSliceOp) and reader.dest is op.result for reader in uses)
 
 
 def chain_of(last: tensor.InsertSliceOp) -> list[tensor.InsertSliceOp]:

@@ -25,7 +25,7 @@ from aotensor.ir.location import builder_before
 from aotensor.passes.nest.extents import Extents, ExtentValues
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
-from aotensor.passes.windows.assemblies import axis_of_parts, chain_of, position_of
+from aotensor.passes.windows.assemblies import axis_of_parts, chain_of, is_last, position_of
 from aotensor.passes.windows.inline_slices import fill_of
 
 _MOST_FILLED: Final = 2.0
@@ -42,7 +42,7 @@ def eliminate_fills(module: ModuleOp) -> None:
         if inserts:
             fills = _Fills(function)
             for op in inserts:
-                if not any(isinstance(use.operation, tensor.InsertSliceOp) for use in op.result.uses):
+                if is_last(op):
                     fills.visit(op)
 
 
