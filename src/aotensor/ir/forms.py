@@ -1,11 +1,15 @@
-"""The forms of the IR: the dialects that each stage may contain, checkable after every pass."""
+"""Checks of the IR after every pass: its operations, and the dialects that its stage may contain."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp, TensorType, VectorType
+from xdsl.ir import Operation
+from xdsl.traits import HasAncestor, HasParent, IsTerminator, OpTrait, SymbolUserOpInterface
 
 from aotensor.errors import InternalError
 from aotensor.ir.upstream import walk
@@ -36,3 +40,57 @@ TENSOR_FORM: Final = Form("tensor", _COMMON | {"linalg", "tensor", "aot"}, has_t
 NEST_FORM: Final = Form("nest", _COMMON | {"tensor", "aot", "nest"}, has_tensors=True)
 LOOP_FORM: Final = Form("loops", _COMMON | {"memref", "vector"}, has_tensors=False)
 """Upstream dialects only: `mlir-opt` parses and verifies every module of this form."""
+
+
+_FAR: Final[tuple[type[OpTrait], ...]] = (IsTerminator, SymbolUserOpInterface, HasParent, HasAncestor)
+"""Traits whose checks read other operations."""
+
+
+class Verifier:
+    """Verifies the operations of one module after each pass, those that did not change since then only once.
+
+    An operation without regions is verified again if its operands, its attributes, a type or the enclosing operation
+    is another object: all of them are immutable, and no check of such an operation reads more. Terminators, users of
+    symbols and operations with regions are verified each time.
+    """
+
+    def __init__(self) -> None:
+        self._verified: dict[Operation, list[Any]] = {}
+
+    def verify(self, module: ModuleOp) -> None:
+        """Verify all operations except comparisons and selections of vectors, which xDSL mistakes for scalar ones.
+
+        Raises: VerifyException
+        """
+        known, self._verified = self._verified, {}
+        for op in walk(module):
+            if isinstance(op, arith.CmpfOp | arith.CmpiOp | arith.SelectOp) and isinstance(
+                op.results[0].type, VectorType
+            ):
+                continue
+            if op.regions or op._next_op is None or not _is_local(type(op)):
+                op.verify(verify_nested_ops=False)
+                continue
+            now, before = _read_by_checks(op), known.get(op)
+            if before is None or len(now) != len(before) or any(x is not y for x, y in zip(now, before, strict=True)):
+                op.verify(verify_nested_ops=False)
+            self._verified[op] = now
+
+
+@cache
+def _is_local(kind: type[Operation]) -> bool:
+    """Do the checks of an operation without regions read nothing but itself, its operands and its parent?"""
+    return not any(kind.has_trait(trait, value_if_unregistered=True) for trait in _FAR)
+
+
+def _read_by_checks(op: Operation) -> list[Any]:
+    """The objects on which the verification of an operation without regions depends."""
+    read: list[Any] = [op.parent_op()]
+    for x in op._operands:
+        read += (x, x._type)
+    read += [x._type for x in op.results]
+    for table in (op.attributes, op.properties):
+        for name, value in table.items():
+            read += (name, value)
+    read += op.successors
+    return read

@@ -9,18 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp, VectorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from aotensor.errors import AotensorError, InternalError
 from aotensor.graph.passes.pipeline import DEFAULT, Pipeline
 from aotensor.graph.passes.remarks import Notes, listening, running
 from aotensor.graph.passes.run import PassRecord
-from aotensor.ir.forms import NEST_FORM, Form
+from aotensor.ir.forms import NEST_FORM, Form, Verifier
 from aotensor.ir.nest.verify import verify_nests
 from aotensor.ir.text import text_of
-from aotensor.ir.upstream import first_operations, walk
+from aotensor.ir.upstream import first_operations
 from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.emit.emit_loops import emit_loops
 from aotensor.passes.expand_math import expand_math
@@ -133,6 +132,7 @@ class PassRunner:
         self.records: list[PassRecord] = []
         self.notes = Notes()
         self._number = 0
+        self._verifier = Verifier()
 
     @contextmanager
     def noting(self, name: str) -> Iterator[None]:
@@ -166,7 +166,7 @@ class PassRunner:
     def check(self, module: ModuleOp, form: Form, made_by: str) -> None:
         """Verify a module and its form.   Raises: InternalError naming the pass that broke it."""
         try:
-            _verify(module)
+            self._verifier.verify(module)
             if form is NEST_FORM:
                 verify_nests(module)
         except VerifyException as error:
@@ -211,12 +211,3 @@ def _size(module: ModuleOp) -> int:
                 pending += first_operations(op.regions)
             op = op._next_op
     return count
-
-
-def _verify(module: ModuleOp) -> None:
-    """Verify all operations except comparisons and selections of vectors, which xDSL mistakes for scalar ones."""
-    for op in walk(module):
-        if not isinstance(op, arith.CmpfOp | arith.CmpiOp | arith.SelectOp) or not isinstance(
-            op.results[0].type, VectorType
-        ):
-            op.verify(verify_nested_ops=False)
