@@ -12,7 +12,8 @@ import aotensor.tensor as at
 from aotensor.core.types import TensorType
 from aotensor.gradient import Rop, disconnected_type, grad
 from aotensor.graph.op import Apply, Op, disconnected
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Constant, Variable
+from aotensor.ops.elementwise import base
 
 
 @dataclass(frozen=True)
@@ -124,3 +125,25 @@ def test_a_discrete_output_may_not_send_what_is_surely_not_zero() -> None:
     with pytest.raises(ValueError, match="only discrete outputs"):
         grad(Scripted(lambda x, y, g: [one, at.zeros_like(y)], "int64")(x, y) * 2.0, x)
     assert grad(Scripted(lambda x, y, g: [g * 0, g * 0], "int64")(x, y) * 2.0, x).eval({}) == 0.0
+
+
+def test_constants_get_no_cotangents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their terms were built and dropped: of a chain of products with constants, half the time of `grad`."""
+    calls: list[Variable] = []
+    finish = base.unbroadcast
+
+    def counted(term: Variable, x: Variable) -> Variable:
+        calls.append(x)
+        return finish(term, x)
+
+    monkeypatch.setattr(base, "unbroadcast", counted)
+    x, other = at.dvectors("x", "other")
+    y = x
+    for k in range(5):
+        y = y * (k + 1.5) + other
+    np.testing.assert_allclose(grad(y.sum(), x).eval({x: [2.0], other: [3.0]}), [1.5 * 2.5 * 3.5 * 4.5 * 5.5])
+    assert len(calls) == 10
+    assert not any(isinstance(x, Constant) for x in calls)
+    assert other not in calls
+    factor = at.constant(2.0)
+    assert grad((x * factor).sum(), factor).eval({x: [2.0, 3.0]}) == 5.0  # a constant that is asked for

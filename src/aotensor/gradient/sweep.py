@@ -183,7 +183,12 @@ class Sweep:
         self, node: Apply, pattern: Pattern, given: Sequence[Variable], live: Sequence[bool]
     ) -> list[Variable]:
         cotangents = [dense_origin(x) if on else disconnected() for x, on in zip(given, live, strict=True)]
-        found = _reverse_terms(node, cotangents)
+        if isinstance(node.op, Elementwise) and type(node.op).pullback is Elementwise.pullback:
+            wanted = [x in self._connected for x in node.inputs]
+            pattern = [row if on else [False] * len(row) for row, on in zip(pattern, wanted, strict=True)]
+            found = node.op.pullback_to(wanted, node.inputs, node.outputs, cotangents)
+        else:
+            found = _reverse_terms(node, cotangents)
         terms = checked_terms(node, REVERSE_RULES, found, node.inputs)
         check_connection(node, pattern, live, terms)
         if not any(on and dense_origin(x) is not x for x, on in zip(given, live, strict=True)):
