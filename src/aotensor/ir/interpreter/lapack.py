@@ -196,8 +196,8 @@ def _tridiagonal_solve(a: Array, b: Array, *, is_transposed: bool) -> tuple[Sequ
 def _part(kind: str, number: int) -> Rule:
     """The rule of a kind that computes only result `number` of another kind."""
 
-    def rule(*operands: Array) -> tuple[Sequence[Array], int]:
-        found, failed = KINDS[kind].meaning(*operands)
+    def rule(*operands: Array, **options: bool) -> tuple[Sequence[Array], int]:
+        found, failed = KINDS[kind].meaning(*operands, **options)
         return [found[number]], failed
 
     return rule
@@ -207,7 +207,6 @@ RULES: Final[Mapping[str, Rule]] = {
     **SPECTRAL_RULES,
     **{name: kind.meaning for name, kind in KINDS.items()},
     "cholesky": _cholesky,
-    "complex_eigvals": _part("complex_eig", 0),
     "complex_eigvalsh": _part("complex_eigh", 0),
     "complex_singular_values": _part("complex_svd", 1),
     "diagonal_solve": _diagonal_solve,

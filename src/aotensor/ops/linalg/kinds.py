@@ -2,17 +2,18 @@
 
 Operands and results are in the order of LAPACK: the rows are the columns of the matrix, but for
 `pivoted_qr`. A complex matrix of m rows and n columns is n rows of 2·m numbers, real and imaginary parts interleaved.
+Kinds of both have the option `is_complex`.
 
 kind                          operands → results
-schur                         A → T, Z                 A = Z·T·Zᵀ, blocks of two for pairs of complex eigenvalues
-complex_schur                 A → T, Z                 A = Z·T·Zᴴ, T triangular
+schur                         A → T, Z                 A = Z·T·Zᴴ, T of a complex matrix is triangular; that of a real
+                                                       one has blocks of two for pairs of complex eigenvalues
 sorted_schur                  A → T, Z, c              the same where those of the eigenvalues that `sort` takes come
-complex_sorted_schur                                   first: c is 1 for these, 0 for others
-qz                            A, B → S, T, α, β, Q, Z  A = Q·S·Zᵀ and B = Q·T·Zᵀ, S with blocks of two; α is complex;
-complex_qz                                             `sort`: eigenvalues that come first, or "" for LAPACK's order
+                                                       first: c is 1 for these, 0 for others
+qz                            A, B → S, T, α, β, Q, Z  A = Q·S·Zᴴ and B = Q·T·Zᴴ, S of real matrices with blocks of two;
+                                                       α is complex; `sort`: which eigenvalues come first; "": any
 triangular_sylvester          T, S, F → X              op(T)·X + X·op(S) = F of Schur forms; `is_left_adjoint`,
-complex_triangular_sylvester                           `is_right_adjoint`: op conjugates and transposes
-eig, complex_eig              A → w, V                 A·V = V·diag(w), as LAPACK scales V; both are complex
+                                                       `is_right_adjoint`: op conjugates and transposes
+eig                           A → w, V                 A·V = V·diag(w), as LAPACK scales V; both are complex
 complex_eigh                  A → w, V                 of the lower triangle of a Hermitian A; w is real
 complex_svd, complex_full_svd A → U, s, Vᴴ             min(m, n) columns and rows of vectors, or all
 complex_lu                    A → F, p                 row k is swapped with row p[k], in order, counted from 1
@@ -75,6 +76,11 @@ def as_pairs(z: Array) -> Array:
     return transposed.view(np.float32 if transposed.dtype == np.complex64 else np.float64)
 
 
+def _layout(is_complex: bool) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    """The functions from LAPACK's order to matrices and back."""
+    return (as_complex, as_pairs) if is_complex else (np.transpose, np.transpose)
+
+
 def exactly(fn: Callable[[Array], Any], x: Array) -> Array:
     """fn(x) for a function of SciPy, in float64 or complex128, without its warnings about the condition of x."""
     with warnings.catch_warnings():
@@ -97,28 +103,17 @@ def _results_if_finite(
 # --- meanings --------------------------------------------------------------------------------------------------------
 
 
-def _schur(a: Array) -> Result:
-    return _results_if_finite(lambda: [x.T for x in scipy_linalg().schur(a.T)], a, [a.shape] * 2)
+def _schur(a: Array, is_complex: bool) -> Result:
+    read, write = _layout(is_complex)
+    return _results_if_finite(lambda: [write(x) for x in scipy_linalg().schur(read(a))], a, [a.shape] * 2)
 
 
-def _complex_schur(a: Array) -> Result:
-    return _results_if_finite(lambda: [as_pairs(x) for x in scipy_linalg().schur(as_complex(a))], a, [a.shape] * 2)
-
-
-def _sorted_schur(a: Array, sort: str) -> Result:
-    return _sorted(a, a.T, sort, lambda x: x.T)
-
-
-def _complex_sorted_schur(a: Array, sort: str) -> Result:
-    return _sorted(a, as_complex(a), sort, as_pairs)
-
-
-def _sorted(a: Array, given: Array, sort: str, transposed: Callable[[Array], Array]) -> Result:
-    n = len(a)
+def _sorted_schur(a: Array, is_complex: bool, sort: str) -> Result:
+    n, (read, write) = len(a), _layout(is_complex)
 
     def decomposed() -> Sequence[Array]:
-        t, z, count = scipy_linalg().schur(given, sort=sort)
-        return [transposed(t), transposed(z), np.arange(n) < count]
+        t, z, count = scipy_linalg().schur(read(a), sort=sort)
+        return [write(t), write(z), np.arange(n) < count]
 
     (t, z, chosen), failed = _results_if_finite(decomposed, a, [a.shape, a.shape, (n,)])
     return [t, z, np.nan_to_num(chosen).astype(np.int32)], failed
@@ -140,23 +135,15 @@ def sorted_pencil(a: Array, b: Array, sort: str) -> Sequence[Array]:
             raise np.linalg.LinAlgError from error
 
 
-def _qz(a: Array, b: Array, sort: str) -> Result:
-    n = len(a)
+def _qz(a: Array, b: Array, is_complex: bool, sort: str) -> Result:
+    n, (read, write) = len(a), _layout(is_complex)
 
     def decomposed() -> Sequence[Array]:
-        s, t, alpha, beta, q, z = sorted_pencil(a.T, b.T, sort)
-        return [s.T, t.T, as_pairs(alpha), beta, q.T, z.T]
+        s, t, alpha, *rest = sorted_pencil(read(a), read(b), sort)
+        return [write(s), write(t), as_pairs(alpha), *map(write, rest)]
 
-    return _results_if_finite(decomposed, a, [a.shape, a.shape, (2 * n,), (n,), a.shape, a.shape], b)
-
-
-def _complex_qz(a: Array, b: Array, sort: str) -> Result:
-    n = len(a)
-
-    def decomposed() -> Sequence[Array]:
-        return [as_pairs(x) for x in sorted_pencil(as_complex(a), as_complex(b), sort)]
-
-    return _results_if_finite(decomposed, a, [a.shape, a.shape, (2 * n,), (2 * n,), a.shape, a.shape], b)
+    scales = ((1 + is_complex) * n,)
+    return _results_if_finite(decomposed, a, [a.shape, a.shape, (2 * n,), scales, a.shape, a.shape], b)
 
 
 def _sylvester(t: Array, s: Array, f: Array, is_left_adjoint: bool, is_right_adjoint: bool) -> Array:
@@ -165,28 +152,17 @@ def _sylvester(t: Array, s: Array, f: Array, is_left_adjoint: bool, is_right_adj
     return np.asarray(x / scale)
 
 
-def _triangular_sylvester(t: Array, s: Array, f: Array, **options: bool) -> Result:
-    return [_sylvester(t.T, s.T, f.T, **options).T], 0
+def _triangular_sylvester(t: Array, s: Array, f: Array, is_complex: bool, **options: bool) -> Result:
+    read, write = _layout(is_complex)
+    return [write(_sylvester(read(t), read(s), read(f), **options))], 0
 
 
-def _complex_triangular_sylvester(t: Array, s: Array, f: Array, **options: bool) -> Result:
-    return [as_pairs(_sylvester(as_complex(t), as_complex(s), as_complex(f), **options))], 0
-
-
-def _eig(a: Array) -> Result:
-    n = len(a)
-    return _results_if_finite(lambda: _whole_pairs(a.T), a, [(2 * n,), (n, 2 * n)])
-
-
-def _complex_eig(a: Array) -> Result:
-    n = len(a)
-    return _results_if_finite(lambda: _whole_pairs(as_complex(a)), a, [(2 * n,), (n, 2 * n)])
-
-
-def _whole_pairs(a: Array) -> Sequence[Array]:
-    w, v = scipy_linalg().eig(a)
+def _eig(a: Array, is_complex: bool) -> Result:
+    n, (read, _) = len(a), _layout(is_complex)
     kind = np.result_type(a.dtype, np.complex64)
-    return [as_pairs(x.astype(kind)) for x in (w, v)]
+    return _results_if_finite(
+        lambda: [as_pairs(x.astype(kind)) for x in scipy_linalg().eig(read(a))], a, [(2 * n,), (n, 2 * n)]
+    )
 
 
 def _complex_eigh(a: Array) -> Result:
@@ -303,12 +279,9 @@ def _sorted_schur_shapes(_: Arithmetic, __: Any, a: Core) -> Sequence[Core]:
     return [a, a, (a[0],)]
 
 
-def _qz_shapes(by: Arithmetic, _: Any, a: Core, b: Core) -> Sequence[Core]:
-    return [a, b, (by.twice(a[0]),), (a[0],), a, b]
-
-
-def _complex_qz_shapes(by: Arithmetic, _: Any, a: Core, b: Core) -> Sequence[Core]:
-    return [a, b, (a[1],), (a[1],), a, b]
+def _qz_shapes(by: Arithmetic, options: Mapping[str, bool], a: Core, b: Core) -> Sequence[Core]:
+    values, scales = (a[1], a[1]) if options["is_complex"] else (by.twice(a[0]), a[0])
+    return [a, b, (values,), (scales,), a, b]
 
 
 def _svd_shapes(by: Arithmetic, is_full: bool, a: Core) -> Sequence[Core]:
@@ -329,16 +302,11 @@ def _pivoted_qr_shapes(by: Arithmetic, options: Mapping[str, bool], a: Core) -> 
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "complex_eig": Kind(_eig_shapes, _complex_eig),
     "complex_eigh": Kind(lambda _, __, a: [a[:1], a], _complex_eigh),
     "complex_full_svd": Kind(lambda by, _, a: _svd_shapes(by, True, a), _complex_full_svd),
     "complex_lu": Kind(lambda _, __, a: [a, a[:1]], _complex_lu, integers=(1,)),
     "complex_qr": Kind(_complex_qr_shapes, _complex_qr, integers=(2,)),
-    "complex_qz": Kind(_complex_qz_shapes, _complex_qz),
-    "complex_schur": Kind(_like(2), _complex_schur),
-    "complex_sorted_schur": Kind(_sorted_schur_shapes, _complex_sorted_schur, integers=(2,)),
     "complex_svd": Kind(lambda by, _, a: _svd_shapes(by, False, a), _complex_svd),
-    "complex_triangular_sylvester": Kind(lambda _, __, t, s, f: [f], _complex_triangular_sylvester),
     "eig": Kind(_eig_shapes, _eig),
     "pivoted_qr": Kind(_pivoted_qr_shapes, _pivoted_qr, integers=(2,)),
     "qz": Kind(_qz_shapes, _qz),

@@ -19,7 +19,9 @@ _BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
 
 
 def eig(job: Job) -> Scalar:
-    """Lower `eig`: a real matrix → its eigenvalues and eigenvectors, complex."""
+    """Lower `eig`: a matrix → its eigenvalues and eigenvectors, complex."""
+    if job.op.option("is_complex"):
+        return _complex_geev(job, "V", job.result(1))
     b, vectors, n = job.b, job.result(1), job.operand(0).rows
     copy, found = job.work(n, n), job.work(n, n)
 
@@ -49,7 +51,9 @@ def eig(job: Job) -> Scalar:
 
 
 def eigvals(job: Job) -> Scalar:
-    """Lower `eigvals`: a real matrix → its eigenvalues, complex."""
+    """Lower `eigvals`: a matrix → its eigenvalues, complex."""
+    if job.op.option("is_complex"):
+        return _complex_geev(job, "N", job.work(2))
     n = job.operand(0).rows
     copy, nothing = job.work(n, n), job.work(1)
     return call_if_finite(job, lambda: _geev(job, "N", copy, nothing)[0])
@@ -75,16 +79,6 @@ def _geev(job: Job, vectors: str, copy: Matrix, found: Matrix) -> tuple[Scalar, 
     return failure, imaginary
 
 
-def complex_eig(job: Job) -> Scalar:
-    """Lower `complex_eig`: a complex matrix → its eigenvalues and eigenvectors."""
-    return _complex_geev(job, "V", job.result(1))
-
-
-def complex_eigvals(job: Job) -> Scalar:
-    """Lower `complex_eigvals`: a complex matrix → its eigenvalues."""
-    return _complex_geev(job, "N", job.work(2))
-
-
 def _complex_geev(job: Job, vectors: str, found: Matrix) -> Scalar:
     a, n = job.operand(0), job.operand(0).rows
     copy, nothing, real = job.work(*a.extents), job.work(2), job.work(_pairs(job, n))
@@ -100,23 +94,16 @@ def _complex_geev(job: Job, vectors: str, found: Matrix) -> Scalar:
 
 
 def triangular_sylvester(job: Job) -> Scalar:
-    """Lower `triangular_sylvester`: T, S, F → X with op(T)·X + X·op(S) = F, for real Schur forms T and S."""
-    return _trsyl(job, is_complex=False)
+    """Lower `triangular_sylvester`: T, S, F → X with op(T)·X + X·op(S) = F, for Schur forms T and S.
 
-
-def complex_triangular_sylvester(job: Job) -> Scalar:
-    """Lower `complex_triangular_sylvester`: T, S, F → X with op(T)·X + X·op(S) = F, for complex Schur forms T and S."""
-    return _trsyl(job, is_complex=True)
-
-
-def _trsyl(job: Job, is_complex: bool) -> Scalar:
-    """Call trsyl and undo its scaling against overflow. Sums of eigenvalues that are 0 count as the smallest number."""
+    trsyl scales against overflow, which is undone. Sums of eigenvalues that are 0 count as the smallest number.
+    """
     b, t, s, x = job.b, job.operand(0), job.operand(1), job.result()
     job.copy(job.operand(2), x)
     scale = job.work(1)
     letters = ("C" if job.op.option(name) else "N" for name in ("is_left_adjoint", "is_right_adjoint"))
     arguments = (t.rows, s.rows, t, t.rows, s, s.rows, x, t.rows, scale)
-    job.call("trsyl", *letters, 1, *arguments, is_complex=is_complex)
+    job.call("trsyl", *letters, 1, *arguments, is_complex=bool(job.op.option("is_complex")))
     factor = job.load(scale, 0)
     b.nest(x.extents, lambda at: job.store(b.div(job.load(x, *at), factor), x, *at))
     return b.constant(0, "int64")

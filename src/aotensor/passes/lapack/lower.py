@@ -29,9 +29,6 @@ from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.lapack.adjoint import cholesky_pullback
 from aotensor.passes.lapack.factor import cholesky, lu, lu_adjugate, lu_inverse, lu_permutation, lu_solve
 from aotensor.passes.lapack.general import (
-    complex_eig,
-    complex_eigvals,
-    complex_triangular_sylvester,
     diagonal_solve,
     eig,
     eigvals,
@@ -52,7 +49,7 @@ from aotensor.passes.lapack.job import Job
 from aotensor.passes.lapack.orthogonal import complete_qr, pivoted_qr, qr, qr_r
 from aotensor.passes.lapack.powers import square_repeatedly
 from aotensor.passes.lapack.routines import CONCURRENT_ROWS, LARGEST_SOLVE, PREFIX, function_name
-from aotensor.passes.lapack.schur import complex_qz, complex_schur, complex_sorted_schur, qz, schur, sorted_schur
+from aotensor.passes.lapack.schur import qz, schur, sorted_schur
 from aotensor.passes.lapack.small.lower import small_matrices, small_matrix
 from aotensor.passes.lapack.spectral import eigh, eigvalsh, full_svd, singular_values, svd
 from aotensor.passes.lapack.triangle import multiply_triangular, solve_triangular
@@ -68,19 +65,13 @@ RULES: Final[Mapping[str, Rule]] = {
     "cholesky": cholesky,
     "cholesky_pullback": cholesky_pullback,
     "complete_qr": complete_qr,
-    "complex_eig": complex_eig,
     "complex_eigh": complex_eigh,
-    "complex_eigvals": complex_eigvals,
     "complex_eigvalsh": complex_eigvalsh,
     "complex_full_svd": complex_full_svd,
     "complex_lu": complex_lu,
     "complex_qr": complex_qr,
-    "complex_qz": complex_qz,
-    "complex_schur": complex_schur,
     "complex_singular_values": complex_singular_values,
-    "complex_sorted_schur": complex_sorted_schur,
     "complex_svd": complex_svd,
-    "complex_triangular_sylvester": complex_triangular_sylvester,
     "diagonal_solve": diagonal_solve,
     "eig": eig,
     "eigh": eigh,

@@ -21,48 +21,30 @@ _OF_PENCILS: Final[Mapping[str, str]] = {"lhp": "lt", "rhp": "gt", "iuc": "lt", 
 
 
 def schur(job: Job) -> Scalar:
-    """Lower `schur`: A → T and Z with A = Z·T·Zᵀ, where T has 2 × 2 blocks for pairs of complex eigenvalues."""
-    return call_if_finite(job, lambda: _gees(job, _Values(job, is_complex=False)))
-
-
-def complex_schur(job: Job) -> Scalar:
-    """Lower `complex_schur`: A → T and Z with A = Z·T·Zᴴ, T triangular."""
-    return call_if_finite(job, lambda: _gees(job, _Values(job, is_complex=True)))
+    """Lower `schur`: A → T and Z with A = Z·T·Zᴴ, where a real T has 2 × 2 blocks for pairs of complex eigenvalues."""
+    return call_if_finite(job, lambda: _gees(job, _Values(job)))
 
 
 def sorted_schur(job: Job) -> Scalar:
-    """Lower `sorted_schur`: A → T, Z and c with A = Z·T·Zᵀ.
+    """Lower `sorted_schur`: A → T, Z and c with A = Z·T·Zᴴ.
 
     Eigenvalues that `sort` selects come first; for them c is 1.
     """
-    return call_if_finite(job, lambda: _sorted_gees(job, _Values(job, is_complex=False)))
-
-
-def complex_sorted_schur(job: Job) -> Scalar:
-    """Lower `complex_sorted_schur`: complex A → T, Z and c with A = Z·T·Zᴴ.
-
-    Eigenvalues that `sort` selects come first; for them c is 1.
-    """
-    return call_if_finite(job, lambda: _sorted_gees(job, _Values(job, is_complex=True)))
+    return call_if_finite(job, lambda: _sorted_gees(job, _Values(job)))
 
 
 def qz(job: Job) -> Scalar:
-    """Lower `qz`: A, B → S, T, α, β, Q, Z with A = Q·S·Zᵀ and B = Q·T·Zᵀ, sorted by `sort` unless that is ""."""
-    return call_if_finite(job, lambda: _gges(job, _Values(job, is_complex=False)), count=2)
-
-
-def complex_qz(job: Job) -> Scalar:
-    """Lower `complex_qz`: A, B → S, T, α, β, Q, Z with A = Q·S·Zᴴ and B = Q·T·Zᴴ, sorted by `sort` unless ""."""
-    return call_if_finite(job, lambda: _gges(job, _Values(job, is_complex=True)), count=2)
+    """Lower `qz`: A, B → S, T, α, β, Q, Z with A = Q·S·Zᴴ and B = Q·T·Zᴴ, sorted by `sort` unless that is ""."""
+    return call_if_finite(job, lambda: _gges(job, _Values(job)), count=2)
 
 
 class _Values:
     """Eigenvalues, or their numerators, in LAPACK's layout: separate real and imaginary parts, or complex numbers."""
 
-    def __init__(self, job: Job, is_complex: bool) -> None:
-        self._job, self.is_complex = job, is_complex
+    def __init__(self, job: Job) -> None:
+        self._job, self.is_complex = job, bool(job.op.option("is_complex"))
         n = job.operand(0).rows
-        self.arrays = [job.work(job.b.imul(n, 2))] if is_complex else [job.work(n), job.work(n)]
+        self.arrays = [job.work(job.b.imul(n, 2))] if self.is_complex else [job.work(n), job.work(n)]
 
     def load(self, k: Scalar) -> tuple[Scalar, Scalar]:
         """Load the real and the imaginary part of eigenvalue k."""

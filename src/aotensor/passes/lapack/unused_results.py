@@ -18,7 +18,6 @@ from aotensor.ir.dialect import LapackOp
 from aotensor.passes.remarks import applied
 
 PARTS: Final[Mapping[str, tuple[str, int]]] = {
-    "complex_eig": ("complex_eigvals", 0),
     "complex_eigh": ("complex_eigvalsh", 0),
     "complex_full_svd": ("complex_singular_values", 1),
     "complex_svd": ("complex_singular_values", 1),

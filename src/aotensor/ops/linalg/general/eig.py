@@ -96,7 +96,7 @@ class Eig(MatrixOp):
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         (x,) = inputs
-        w, v = lapack("complex_eig" if is_complex(x) else "eig", [to_lapack(x)], FAILED)
+        w, v = lapack("eig", [to_lapack(x)], FAILED, is_complex=is_complex(x))
         vectors = from_lapack(v, True)
         return [from_pairs(w), vectors * phases(vectors)]
 

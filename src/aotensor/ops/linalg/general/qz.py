@@ -80,9 +80,9 @@ class GeneralizedSchur(MatrixOp):
         return [null_gradient(self, 0, inputs[0], "not implemented", NO_RULE)] * len(outputs)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
-        of_complex = is_complex(*inputs)
-        kind, operands = "complex_qz" if of_complex else "qz", [to_lapack(x) for x in inputs]
-        aa, bb, alpha, beta, q, z = lapack(kind, operands, self._message, sort=self.sort or "")
+        of_complex, options = is_complex(*inputs), {"sort": self.sort or ""}
+        operands = [to_lapack(x) for x in inputs]
+        aa, bb, alpha, beta, q, z = lapack("qz", operands, self._message, is_complex=of_complex, **options)
         aa, bb, q, z = (from_lapack(x, of_complex) for x in (aa, bb, q, z))
         return [aa, bb, from_pairs(alpha), from_pairs(beta) if of_complex else beta, q, z]
 

@@ -87,15 +87,14 @@ class Schur(MatrixOp):
         if self.sort is None:
             return schur_factors(x)
         of_complex = is_complex(x)
-        kind = "complex_sorted_schur" if of_complex else "sorted_schur"
-        t, z, chosen = lapack(kind, [to_lapack(x)], UNSORTED, sort=self.sort)
+        t, z, chosen = lapack("sorted_schur", [to_lapack(x)], UNSORTED, is_complex=of_complex, sort=self.sort)
         return [from_lapack(t, of_complex), from_lapack(z, of_complex), cast(sum_over(chosen, axis=-1), "int64")]
 
 
 def schur_factors(x: Variable) -> list[Variable]:
     """(t, z) of Schur, by LAPACK."""
     of_complex = is_complex(x)
-    factors = lapack("complex_schur" if of_complex else "schur", [to_lapack(x)], FAILED)
+    factors = lapack("schur", [to_lapack(x)], FAILED, is_complex=of_complex)
     return [from_lapack(factor, of_complex) for factor in factors]
 
 
@@ -165,10 +164,10 @@ class Sylvester(SolveOp, MatrixOp):
         (t, u), (s, v) = (Schur().apply(x).outputs for x in (a, b))
         inner = matmul(matmul(adjoint(u), q), v)
         of_complex = is_complex(q)
-        kind = "complex_triangular_sylvester" if of_complex else "triangular_sylvester"
         (y,) = lapack(
-            kind,
+            "triangular_sylvester",
             [to_lapack(x) for x in (t, s, inner)],
+            is_complex=of_complex,
             is_left_adjoint=self.is_left_adjoint,
             is_right_adjoint=self.is_right_adjoint,
         )
