@@ -48,6 +48,28 @@ def check_nondifferentiable(op: Op, is_batched: Sequence[bool], first: int = 1) 
         )
 
 
+class RepeatingOp(Op):
+    """An op with any leading axes that all inputs have: unbatched inputs are repeated for all samples."""
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return self.apply(*all_batched(inputs, is_batched)).outputs
+
+
+class SampleOp(Op):
+    """An op whose result for a batch is that for each sample, without changes to its inputs."""
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return self.apply(*inputs).outputs
+
+
+class ExtentsOp(Op):
+    """An op whose inputs, such as extents and patterns, and so whose outputs are the same for all samples."""
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_nondifferentiable(self, is_batched, first=0)
+        return node.outputs
+
+
 class AxisOp(Op):
     """An op that works along its `axis` or its `axes`, and independently at every position of the other axes."""
 

@@ -19,7 +19,7 @@ from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
-from aotensor.ops.batching import TrailingOp, check_nondifferentiable
+from aotensor.ops.batching import ExtentsOp, TrailingOp
 from aotensor.ops.create import known_extents, lowered_extents, split_shape
 from aotensor.ops.elementwise.compare import cast, eq, ge, le, switch
 from aotensor.ops.linear import ConstantOp, LinearOp
@@ -31,7 +31,7 @@ _MATRIX = "expected a rank of at least 2"
 
 
 @dataclass(frozen=True)
-class Band(ConstantOp):
+class Band(ExtentsOp, ConstantOp):
     """y[i, j] = 1 where j − i is `offset` (predicate "eq") or at most `offset` ("le"), else 0.   extents → (n, m)"""
 
     name: ClassVar[str] = "band"
@@ -50,10 +50,6 @@ class Band(ConstantOp):
         rows, columns = known_extents(self.name, self.dims, extents)
         make = np.eye if self.predicate == "eq" else np.tri
         return make(rows, columns, self.offset).astype(self.dtype)
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_nondifferentiable(self, is_batched, first=0)
-        return node.outputs
 
     def lower(self, b: TensorBuilder, *extents: Tensor) -> Tensor:
         def element(s: ScalarBuilder, i: Scalar, j: Scalar) -> Scalar:

@@ -20,12 +20,13 @@ from aotensor.errors import GraphError
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.operands import is_half, with_operands
 from aotensor.graph.variable import Constant, Variable, Variables
+from aotensor.ops.batching import SampleOp
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import filled
 
 
 @dataclass(frozen=True)
-class Rounded(Op):
+class Rounded(SampleOp):
     """Round each input to its entry of `dtypes`, for ops with several outputs.   x₁, …, xₙ → y₁, …, yₙ"""
 
     takes_half: ClassVar[bool] = True
@@ -51,9 +52,6 @@ class Rounded(Op):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[i == o for o in range(len(self.dtypes))] for i in range(len(self.dtypes))]
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return self.apply(*inputs).outputs
 
 
 def counterpart(op: Op, inputs: Sequence[Variable]) -> Apply:

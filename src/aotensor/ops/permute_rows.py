@@ -13,9 +13,8 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.batching import all_batched
+from aotensor.ops.batching import RepeatingOp
 from aotensor.ops.linear import LinearOp
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.broadcast import broadcast_arrays
@@ -23,7 +22,7 @@ from aotensor.ops.shape.extents import extent_of
 
 
 @dataclass(frozen=True)
-class PermuteRowElements(LinearOp):
+class PermuteRowElements(RepeatingOp, LinearOp):
     """z[…, j] = x[…, y[…, j]], or z[…, y[…, j]] = x[…, j] if inverse, where every row of y is a permutation.
 
     x: (…, n), y: (…, n), integers → (…, n), dtype of x; leading axes broadcast.
@@ -61,9 +60,6 @@ class PermuteRowElements(LinearOp):
 
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         return PermuteRowElements(not self.inverse)(cotangent, inputs[1])  # type: ignore[no-any-return]
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return self.apply(*all_batched(inputs, is_batched)).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, y: Tensor) -> Tensor:
         y, last = b.cast(y, "int64"), len(x.extents) - 1

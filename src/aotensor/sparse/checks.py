@@ -16,7 +16,7 @@ from aotensor.graph.op import Apply, Op, disconnected
 from aotensor.graph.operands import is_complex
 from aotensor.graph.sparse_type import check_structure
 from aotensor.graph.variable import Variable, Variables, as_tensor, constant
-from aotensor.ops.batching import check_nondifferentiable, repeated
+from aotensor.ops.batching import TrailingOp, check_nondifferentiable, repeated
 from aotensor.ops.complex.parts import join_parts, part_of
 from aotensor.ops.create import alloc
 from aotensor.ops.linear import ConstantOp, LinearOp
@@ -114,7 +114,7 @@ def _lowered_rise(b: TensorBuilder, indptr: Tensor, slices: Extent, message: str
 
 
 @dataclass(frozen=True)
-class Agreeing(LinearOp):
+class Agreeing(TrailingOp, LinearOp):
     """(x, *extents) → x, after a check that the extents, integer scalars, are equal.   what: their name in the error
 
     Raises: GraphValueError at run time if they are not.
@@ -137,10 +137,6 @@ class Agreeing(LinearOp):
 
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         return cotangent
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_nondifferentiable(self, is_batched)
-        return self.apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, *extents: Tensor) -> Tensor:
         b.same_extent([b.scalars.cast(b.item(n), dtypes.INDEX) for n in extents], self.what)

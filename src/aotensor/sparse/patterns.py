@@ -19,7 +19,7 @@ from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.batching import check_nondifferentiable
+from aotensor.ops.batching import ExtentsOp
 from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.arithmetic import maximum
 from aotensor.ops.elementwise.compare import cast, eq, lt, neq, switch
@@ -48,12 +48,8 @@ class IndexOp(Op):
         return dtypes.promote(*(found.dtype for found in vectors))
 
 
-class PatternRule(IndexOp, ConstantOp):
+class PatternRule(ExtentsOp, IndexOp, ConstantOp):
     """An op between index vectors. Patterns are equal for all samples of a batch."""
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_nondifferentiable(self, is_batched, first=0)
-        return node.outputs
 
 
 class UnsortedMatrix(IndexOp):

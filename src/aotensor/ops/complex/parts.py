@@ -23,7 +23,7 @@ from aotensor.graph.op import Apply, Op
 from aotensor.graph.operations import dense, sparse
 from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, Variables, as_tensor, constant
-from aotensor.ops.batching import all_batched
+from aotensor.ops.batching import RepeatingOp, SampleOp
 from aotensor.ops.create import is_zeros, zeros_like
 from aotensor.ops.elementwise.arithmetic import neg, second
 from aotensor.ops.elementwise.compare import cast
@@ -31,7 +31,7 @@ from aotensor.ops.linear import filled
 
 
 @dataclass(frozen=True)
-class FromParts(Op):
+class FromParts(RepeatingOp):
     """x₁ … xₙ, y₁ … yₙ → x₁ + i·y₁, …, xₙ + i·yₙ, of parts with one shape and dtype each.   count: n"""
 
     name: ClassVar[str] = "complex"
@@ -65,12 +65,9 @@ class FromParts(Op):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[k % self.count == output for output in range(self.count)] for k in range(2 * self.count)]
 
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return self.apply(*all_batched(inputs, is_batched)).outputs
-
 
 @dataclass(frozen=True)
-class Part(Op):
+class Part(SampleOp):
     """The real (index 0) or the imaginary part (index 1) of a complex value."""
 
     takes_complex: ClassVar[bool] = True
@@ -97,9 +94,6 @@ class Part(Op):
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [part_of(tangents[0], self.index)]
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return self.apply(*inputs).outputs
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         """The part from which a complex value was built, if it was built from parts."""

@@ -20,8 +20,8 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, UnsupportedError
-from aotensor.graph.op import Apply, Op
 from aotensor.graph.variable import Variable, Variables, constant
+from aotensor.ops.batching import SampleOp
 from aotensor.ops.complex.chirps import chirped
 from aotensor.ops.complex.formulas import Pair, times
 from aotensor.ops.complex.parts import AsPairs, OfPairs, conj, join_parts, part_of, parts
@@ -45,7 +45,7 @@ Streams: TypeAlias = list[Pair]
 
 
 @dataclass(frozen=True)
-class Dft(Op):
+class Dft(SampleOp):
     """The transform of a complex tensor along its last axis.   sign: of the exponent
 
     Raises: GraphTypeError for a real tensor or a scalar.
@@ -76,9 +76,6 @@ class Dft(Op):
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [self(tangents[0])]
 
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return self.apply(*inputs).outputs
-
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         (x,) = inputs
         n = extent_of(x, -1)
@@ -97,7 +94,7 @@ class Dft(Op):
 
 
 @dataclass(frozen=True)
-class RealDft(LinearOp):
+class RealDft(SampleOp, LinearOp):
     """The first n/2 + 1 values of the forward transform of a real tensor along its last axis, for a static extent n.
 
     Transforms of even length use complex ones of half the length, others complex ones of the same length.
@@ -123,16 +120,13 @@ class RealDft(LinearOp):
         n = _length(inputs[0])
         return OfHalf(n)(conj(cotangent) * constant(1 / _counts(n).astype(inputs[0].dtype)))  # type: ignore[no-any-return]
 
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return self.apply(*inputs).outputs
-
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         (x,) = inputs
         return [OfPairs()(_by_rows(lambda v: _stack_pairs(half_of_real(v, _length(x))), x))]
 
 
 @dataclass(frozen=True)
-class OfHalf(LinearOp):
+class OfHalf(SampleOp, LinearOp):
     """np.fft.irfft(x, length, norm="forward"): the unnormalised inverse transform of the first n/2 + 1 values, real.
 
     (…, length/2 + 1), complex → (…, length). Imaginary parts of the first value and, for even n, of the last one count
@@ -161,9 +155,6 @@ class OfHalf(LinearOp):
         """x̄[k] = Σⱼ g[j]·w^(−jk), twice where it counts twice; at both ends it is real."""
         found = RealDft()(cotangent)
         return conj(found) * constant(_counts(self.length).astype(cotangent.dtype))
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return self.apply(*inputs).outputs
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         return [_by_rows(lambda v: real_of_half(_split_pairs(v), self.length), AsPairs()(inputs[0]), 2)]

@@ -12,9 +12,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
-from aotensor.ops.batching import all_batched
+from aotensor.ops.batching import RepeatingOp
 from aotensor.ops.diagonal import Triangle
 from aotensor.ops.linalg.matrices import (
     INNER,
@@ -35,7 +34,7 @@ from aotensor.ops.linear import SolveOp
 
 
 @dataclass(frozen=True)
-class BandedSolve(SolveOp):
+class BandedSolve(RepeatingOp, SolveOp):
     """a, b → x with op(a)·x = b for the diagonal of a, and both neighbours if `width` is 1.   b: (…, n, k), or (…, n)
 
     b_ndim: 2, or 1 for vectors. on_error: for a singular matrix, "raise" or "nan". b̄ = op(a)⁻ᵀ·x̄, and
@@ -94,9 +93,6 @@ class BandedSolve(SolveOp):
     def outer(self, position: int, inputs: Sequence[Variable], y: Variable, x: Variable) -> Variable:
         left, right = (x, y) if self.is_transposed else (y, x)
         return self._banded(product("i,j->ij" if self.b_ndim == 1 else "ik,jk->ij", left, right))
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return self.apply(*all_batched(inputs, is_batched)).outputs
 
     def lower(self, b: TensorBuilder, a: Tensor, x: Tensor) -> Tensor:
         common = dtypes.promote(a.dtype, x.dtype)

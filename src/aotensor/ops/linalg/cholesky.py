@@ -13,10 +13,9 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import check_choice, coerced
-from aotensor.graph.op import Apply, Op
 from aotensor.graph.operations import sweeps
 from aotensor.graph.variable import Variable, Variables, as_tensor
-from aotensor.ops.batching import TrailingOp, all_batched
+from aotensor.ops.batching import RepeatingOp, TrailingOp
 from aotensor.ops.complex.blocks import hermitian_factor, is_complex
 from aotensor.ops.diagonal import Triangle
 from aotensor.ops.linalg.matrices import (
@@ -87,7 +86,7 @@ class Cholesky(TrailingOp):
 
 
 @dataclass(frozen=True)
-class CholeskyPullback(Op):
+class CholeskyPullback(RepeatingOp):
     """L, L̄ → Ā = fold(S) with S = L⁻ᵀ·Φ(Lᵀ·L̄)·L⁻¹, all lower triangles; computed block by block.   (…, n, n)
 
     Its derivatives are those of the formula, step by step.
@@ -125,9 +124,6 @@ class CholeskyPullback(Op):
         inner = MultiplyTriangular(True, True)(factor, _lower(derivative))
         left = SolveTriangular(True, True, on_error="nan")(factor, _half_diagonal(inner))
         return fold_lower(SolveTriangular(True, is_left=False, on_error="nan")(factor, left))
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return self.apply(*all_batched(inputs, is_batched)).outputs
 
     def lower(self, b: TensorBuilder, factor: Tensor, derivative: Tensor) -> Tensor:
         common = dtypes.promote(factor.dtype, derivative.dtype)

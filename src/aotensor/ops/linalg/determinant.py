@@ -11,11 +11,11 @@ import numpy as np
 from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import Apply, Op, connected, disconnected, sum_terms
+from aotensor.graph.op import connected, disconnected, sum_terms
 from aotensor.graph.operations import sweeps
 from aotensor.graph.public import public
 from aotensor.graph.variable import Variable, Variables
-from aotensor.ops.batching import all_batched
+from aotensor.ops.batching import RepeatingOp
 from aotensor.ops.contract import matmul
 from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import add
@@ -128,7 +128,7 @@ class Adjugate(FactoredOp):
 
 
 @dataclass(frozen=True)
-class AdjugateTangent(Op):
+class AdjugateTangent(RepeatingOp):
     """A, X → the derivative of adj A along X, also where A is singular.   (…, n, n), (…, n, n) → (…, n, n)
 
     With A = U·S·Vᵀ, E = UᵀXV and P_ij the product of all singular values but the i-th and the j-th, 0 for i = j:
@@ -186,9 +186,6 @@ class AdjugateTangent(Op):
         if 0 in moving:
             terms += sweeps.pushed_terms([_regular_tangent(a, x)], inputs, [moving[0], disconnected()])
         return [sum_terms(terms, add)]
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return self.apply(*all_batched(inputs, is_batched)).outputs
 
 
 def _regular_tangent(a: Variable, x: Variable) -> Variable:

@@ -12,9 +12,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphLinAlgError
-from aotensor.graph.op import Apply, Op
 from aotensor.graph.variable import Variable
-from aotensor.ops.batching import all_batched
+from aotensor.ops.batching import RepeatingOp
 from aotensor.ops.complex.parts import join_parts, parts, real
 from aotensor.ops.linalg.kinds import KINDS, Arithmetic
 from aotensor.ops.linalg.matrices import square_dim
@@ -37,7 +36,7 @@ _DIMS = Arithmetic(_half, _double_dim, smaller)
 
 
 @dataclass(frozen=True)
-class Lapack(Op):
+class Lapack(RepeatingOp):
     """Apply a kind of `kinds` to every matrix of a batch.
 
     A failure is a LinAlgError with the message `error`; without a message it is nan, or nothing if it never `fails`. It
@@ -75,9 +74,6 @@ class Lapack(Op):
                 result[entry] = np.nan if failed and self.fails and k not in kind.integers else value
         return tuple(results)
 
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return self.apply(*all_batched(inputs, is_batched)).outputs
-
     def lower(self, b: TensorBuilder, *operands: Tensor) -> tuple[Tensor, ...]:
         kind, scalars = KINDS[self.kind], b.scalars
         rank = len(operands[0].extents) - 2
@@ -90,13 +86,10 @@ class Lapack(Op):
         )
 
 
-class MatrixOp(Op):
+class MatrixOp(RepeatingOp):
     """Base of ops on real or complex matrices that expand to `Lapack` ops."""
 
     takes_complex: ClassVar[bool] = True
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return self.apply(*all_batched(inputs, is_batched)).outputs
 
 
 def lapack(kind: str, operands: Sequence[Variable], error: str = "", **options: bool | str) -> list[Variable]:

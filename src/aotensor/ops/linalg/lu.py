@@ -17,9 +17,9 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import Apply, Op, disconnected
+from aotensor.graph.op import Apply, disconnected
 from aotensor.graph.variable import Variable, Variables, as_tensor
-from aotensor.ops.batching import TrailingOp, all_batched
+from aotensor.ops.batching import RepeatingOp, TrailingOp
 from aotensor.ops.complex.parts import real
 from aotensor.ops.contract import matmul
 from aotensor.ops.diagonal import Triangle, eye
@@ -178,7 +178,7 @@ def _with_columns(x: Variable, order: Variable) -> Variable:
 
 
 @dataclass(frozen=True)
-class Permutation(ConstantOp):
+class Permutation(RepeatingOp, ConstantOp):
     """The factors, exchanges → q (int64): column q[k] of A is column k of A·P; the other way round if inverse.
 
     is_given: the exchanges come from the caller, so that compiled code checks them.
@@ -202,9 +202,6 @@ class Permutation(ConstantOp):
             order[[k, rows[k]]] = order[[rows[k], k]]
         return order
 
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return self.apply(*all_batched(inputs, is_batched)).outputs
-
     def lower(self, b: TensorBuilder, factors: Tensor, exchanges: Tensor) -> Tensor:
         if self.is_given:
             _check_rows(b, exchanges)
@@ -222,15 +219,12 @@ def _check_rows(b: TensorBuilder, exchanges: Tensor) -> None:
     b.check(v.and_(above, below), f"lu_solve: {NO_ROW}", found=found, expected=n, kind="index")
 
 
-class FactoredOp(Op):
+class FactoredOp(RepeatingOp):
     """An op of a matrix A, its factors F, p, and other inputs: computed from the factors, differentiated by A."""
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         varying = [True, False, False, *[True] * (len(node.inputs) - 3)]
         return [[connected] * len(node.outputs) for connected in varying]
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return self.apply(*all_batched(inputs, is_batched)).outputs
 
 
 # --- SciPy's functions -----------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -11,9 +11,9 @@ import numpy as np
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import Apply, Op, connected, disconnected, null_gradient
+from aotensor.graph.op import Apply, connected, disconnected, null_gradient
 from aotensor.graph.variable import Variable, Variables
-from aotensor.ops.batching import all_batched
+from aotensor.ops.batching import RepeatingOp
 from aotensor.ops.random import samplers
 from aotensor.ops.random.array_builder import ArrayBuilder
 from aotensor.ops.random.philox import Position
@@ -51,7 +51,7 @@ SAMPLERS: Final[Mapping[str, Sampler]] = {
 
 
 @dataclass(frozen=True)
-class Draw(Op):
+class Draw(RepeatingOp):
     """Independent draws, one for each element of the parameters: state, *parameters → tensor of their shape.
 
     kind: a row of `SAMPLERS`. The parameters have one shape, which begins with the leading axes of the state. With
@@ -103,9 +103,6 @@ class Draw(Op):
     def is_faithful(self) -> bool:
         """False: there is no derivative at all, so that not even a cotangent of zeros passes."""
         return False
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return self.apply(*all_batched(inputs, is_batched)).outputs
 
     def lower(self, b: TensorBuilder, state: Tensor, *parameters: Tensor) -> Tensor:
         what = f"extents of the parameters of {self.kind}"

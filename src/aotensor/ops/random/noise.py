@@ -14,8 +14,7 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues
-from aotensor.graph.variable import Variable
-from aotensor.ops.batching import check_nondifferentiable
+from aotensor.ops.batching import TrailingOp
 from aotensor.ops.create import known_extents, lowered_extents
 from aotensor.ops.linear import ConstantOp
 from aotensor.ops.random.array_builder import ArrayBuilder
@@ -77,7 +76,7 @@ KINDS: Final[Mapping[str, Callable[[ScalarBuilder, Words, str], Any]]] = {
 
 
 @dataclass(frozen=True)
-class Noise(ConstantOp):
+class Noise(TrailingOp, ConstantOp):
     """Independent elements of one kind: state, *extents → tensor behind the leading axes of the state.
 
     kind: bits (uint64), uniform in [0, 1), inner in (0, 1), exponential, normal; the latter in a floating dtype.
@@ -105,10 +104,6 @@ class Noise(ConstantOp):
         with np.errstate(all="ignore"):
             drawn = KINDS[self.kind](builder, block(builder, position), self.dtype)
         return np.array(np.broadcast_to(drawn, (*state.shape[:-1], *shape)))
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_nondifferentiable(self, is_batched)
-        return self.apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, state: Tensor, *extents: Tensor) -> Tensor:
         def element(v: ScalarBuilder, position: Position, *at: Scalar) -> Scalar:

@@ -14,8 +14,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, Variable, Variables, as_tensor
+from aotensor.ops.batching import SampleOp
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import LinearOp
 
@@ -23,7 +23,7 @@ _LARGEST: Final = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
-class Checked(LinearOp):
+class Checked(SampleOp, LinearOp):
     """Base of ops that return x after a run-time check of its elements.   label: their name, at the start of the
     message
     """
@@ -57,9 +57,6 @@ class Checked(LinearOp):
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [tangents[0]]
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return self.apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         b.check(self.holds(b, x), self.message)

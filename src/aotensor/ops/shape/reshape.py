@@ -18,7 +18,7 @@ from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.public import public
 from aotensor.graph.variable import Constant, Variable, as_tensor
-from aotensor.ops.batching import check_nondifferentiable
+from aotensor.ops.batching import ExtentsOp, check_nondifferentiable
 from aotensor.ops.elementwise.arithmetic import int_div
 from aotensor.ops.linear import ConstantOp, LinearOp
 from aotensor.ops.shape.extents import (
@@ -110,7 +110,7 @@ class Reshape(LinearOp):
 
 
 @dataclass(frozen=True)
-class CompletedShape(ConstantOp):
+class CompletedShape(ExtentsOp, ConstantOp):
     """The extents of a shape of `total` elements with −1 replaced: total, *sizes → as many int64 scalars as sizes.
 
     others: product of the extents that are numbers. has_rest: one of these is −1, so that none of the sizes may be.
@@ -132,10 +132,6 @@ class CompletedShape(ConstantOp):
         if -1 in given and known == 0:
             raise GraphValueError(_NO_REST.format(found=total))
         return tuple(np.array(int(total) // known if size == -1 else size) for size in given)
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_nondifferentiable(self, is_batched, first=0)
-        return node.outputs
 
     def lower(self, b: TensorBuilder, total: Tensor, *sizes: Tensor) -> tuple[Tensor, ...]:
         v = b.scalars

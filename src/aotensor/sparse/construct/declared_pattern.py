@@ -11,10 +11,9 @@ import numpy as np
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import Apply
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, container, scipy_sparse
 from aotensor.graph.variable import Variable, constant
-from aotensor.ops.batching import check_nondifferentiable
+from aotensor.ops.batching import TrailingOp
 from aotensor.ops.linear import LinearOp
 from aotensor.sparse.construct.create import csm_data, csm_indices, csm_indptr
 from aotensor.sparse.csm import matrix_of
@@ -95,7 +94,7 @@ def check_pattern(function: str, name: str, value: Any, pattern: Any) -> None:
 
 
 @dataclass(frozen=True)
-class OnPattern(LinearOp):
+class OnPattern(TrailingOp, LinearOp):
     """(data, indices, indptr, known indices, known indptr) → data, after a check that both patterns are equal.
 
     matrix: its name in messages. count: its number of stored entries.
@@ -122,10 +121,6 @@ class OnPattern(LinearOp):
 
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         return cotangent
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_nondifferentiable(self, is_batched)
-        return self.apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, data: Tensor, *patterns: Tensor) -> Tensor:
         v = b.scalars

@@ -13,18 +13,14 @@ from aotensor.core.types import Array, TensorType
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
 from aotensor.kernels.language import run_kernel
-from aotensor.ops.batching import check_nondifferentiable
+from aotensor.ops.batching import ExtentsOp, check_nondifferentiable
 from aotensor.ops.linear import LinearOp
 from aotensor.sparse.direct import lu_solve, selected_inverse
 from aotensor.sparse.direct.ops import FactorsOp, solved_as_columns
 
 
-class FactorsReader(FactorsOp):
+class FactorsReader(ExtentsOp, FactorsOp):
     """An op with one result, computed from a matrix that is the same for all samples of a batch."""
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_nondifferentiable(self, is_batched, first=0)
-        return node.outputs
 
 
 @dataclass(frozen=True)

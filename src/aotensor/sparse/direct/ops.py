@@ -19,7 +19,7 @@ from aotensor.errors import GraphLinAlgError
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, Variables
 from aotensor.kernels.language import run_kernel
-from aotensor.ops.batching import check_nondifferentiable
+from aotensor.ops.batching import ExtentsOp, check_nondifferentiable
 from aotensor.ops.gradient_control import grad_not_implemented
 from aotensor.ops.linear import LinearOp
 from aotensor.ops.shape.axes import dimshuffle, matrix_transpose
@@ -89,7 +89,7 @@ class FactorsOp(IndexOp):
 
 
 @dataclass(frozen=True)
-class LuFactors(FactorsOp):
+class LuFactors(ExtentsOp, FactorsOp):
     """(data, indices, indptr, order, is_full) → factors of the matrix in compressed columns, as `sparse.direct.lu`
     says.
 
@@ -125,10 +125,6 @@ class LuFactors(FactorsOp):
         if info[0] and self.on_error == "raise":
             raise GraphLinAlgError(self.message.format(found=info[0] - 1))
         return found
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_nondifferentiable(self, is_batched, first=0)
-        return node.outputs
 
     def lower(
         self, b: TensorBuilder, data: Tensor, indices: Tensor, indptr: Tensor, order: Tensor, is_full: Tensor
@@ -203,7 +199,7 @@ class LuSolve(LinearOp):
 
 
 @dataclass(frozen=True)
-class CholeskyFactors(FactorsOp):
+class CholeskyFactors(ExtentsOp, FactorsOp):
     """(data, indices, indptr, order) → factors of a symmetric matrix, as `sparse.direct.cholesky` says.
 
     (table (4·n + 4,), info (4,), both int64; rows in the dtype of indices; lower as data). They have no derivatives, as
@@ -242,10 +238,6 @@ class CholeskyFactors(FactorsOp):
         if place and self.on_error == "raise":
             raise GraphLinAlgError(self.message.format(found=place - 1))
         return found
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_nondifferentiable(self, is_batched, first=0)
-        return node.outputs
 
     def lower(
         self, b: TensorBuilder, data: Tensor, indices: Tensor, indptr: Tensor, order: Tensor

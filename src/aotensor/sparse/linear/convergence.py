@@ -9,14 +9,13 @@ from typing import ClassVar
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError
-from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
-from aotensor.ops.batching import check_nondifferentiable
+from aotensor.ops.batching import TrailingOp
 from aotensor.ops.linear import LinearOp
 
 
 @dataclass(frozen=True)
-class Converged(LinearOp):
+class Converged(TrailingOp, LinearOp):
     """(x, bool scalar) → x; a LinAlgError with `message` at run time unless the scalar is true."""
 
     name: ClassVar[str] = "converged"
@@ -33,10 +32,6 @@ class Converged(LinearOp):
 
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         return cotangent
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_nondifferentiable(self, is_batched)
-        return self.apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, is_done: Tensor) -> Tensor:
         b.check(b.item(is_done), self.message, kind="linalg")
