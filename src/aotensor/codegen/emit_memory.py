@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, NoneAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from aotensor.codegen import llvm
 from aotensor.codegen.calls.memory import sized
@@ -28,6 +28,7 @@ from aotensor.codegen.llvm import Value
 from aotensor.codegen.targets.systems import system_of
 from aotensor.codegen.weights.reads import address_of, scope_of_reads
 from aotensor.errors import InternalError
+from aotensor.ir.types import kept_axes, type_of_buffer
 from aotensor.ir.upstream import PrefetchOp, ReallocOp
 from aotensor.passes.direct.lower import RESIZABLE
 from aotensor.passes.emit.shape_cache import NOT_FREED
@@ -41,19 +42,19 @@ _MALLOC_ALIGNMENT: Final = 16  # bytes, what malloc gives on every 64-bit target
 
 
 def _load(e: Emitter, op: memref.LoadOp) -> None:
-    buffer, kind = e.buffer(op.memref), _type(op.memref)
+    buffer, kind = e.buffer(op.memref), type_of_buffer(op.memref)
     address = e.address(buffer, kind, [e.extent(i) for i in op.indices])
     e.set(op.res, e.load(buffer, address, register_type(kind.element_type)))
 
 
 def _store(e: Emitter, op: memref.StoreOp) -> None:
     buffer = e.buffer(op.memref)
-    address = e.address(buffer, _type(op.memref), [e.extent(i) for i in op.indices])
+    address = e.address(buffer, type_of_buffer(op.memref), [e.extent(i) for i in op.indices])
     e.store(buffer, address, e.value(op.value))
 
 
 def _prefetch(e: Emitter, op: PrefetchOp) -> None:
-    address = e.address(e.buffer(op.memref), _type(op.memref), [e.extent(i) for i in op.indices], exists=False)
+    address = e.address(e.buffer(op.memref), type_of_buffer(op.memref), [e.extent(i) for i in op.indices], exists=False)
     flags = [llvm.constant(llvm.integer(32), n) for n in (int(bool(op.is_write)), op.locality.value.data, 1)]
     llvm.intrinsic(e.builder, "prefetch", [address, *flags], result=llvm.void, overloads=[llvm.pointer])
 
@@ -67,8 +68,8 @@ def _dim(e: Emitter, op: memref.DimOp) -> None:
 
 def _copy(e: Emitter, op: memref.CopyOp) -> None:
     """Emit a copy of all elements; a memcpy if both sides are row-major."""
-    source, target, kind = e.buffer(op.source), e.buffer(op.destination), _type(op.source)
-    if isinstance(kind.layout, NoneAttr) and isinstance(_type(op.destination).layout, NoneAttr):
+    source, target, kind = e.buffer(op.source), e.buffer(op.destination), type_of_buffer(op.source)
+    if isinstance(kind.layout, NoneAttr) and isinstance(type_of_buffer(op.destination).layout, NoneAttr):
         size = e.register(e.multiply(e.product(source.sizes), element_bytes(kind)))
         if pointer_bytes(e.module) == 4:
             size = e.builder.trunc(size, llvm.i32)
@@ -97,7 +98,7 @@ def _copy_elements(e: Emitter, source: Buffer, target: Buffer, kind: MemRefType[
 
 def _alloc(e: Emitter, op: memref.AllocOp) -> None:
     """Emit a heap allocation. If it fails, or the size overflows, a kernel returns NO_MEMORY."""
-    kind = _type(op.memref)
+    kind = type_of_buffer(op.memref)
     sizes = e.extents(kind.get_shape(), op.dynamic_sizes)
     size = _checked_product(e, [*sizes, element_bytes(kind)])
     alignment = op.alignment.value.data if op.alignment is not None else 1
@@ -152,7 +153,7 @@ def _slot(e: Emitter) -> Value:
 
 def _realloc(e: Emitter, op: ReallocOp) -> None:
     """Emit a reallocation; the new address is stored in the buffer's stack slot."""
-    kind, source, number = _type(op.result), e.buffer(op.source), op.attributes[RESIZABLE]
+    kind, source, number = type_of_buffer(op.result), e.buffer(op.source), op.attributes[RESIZABLE]
     assert isinstance(number, IntegerAttr)
     count = e.extent(op.size)
     size = _checked_product(e, [count, element_bytes(kind)])
@@ -208,7 +209,7 @@ def _free(e: Emitter, start: Value) -> None:
 
 def _alloca(e: Emitter, op: memref.AllocaOp) -> None:
     """Emit an allocation on the stack, in the function's first block, so that loops do not grow the stack."""
-    kind = _type(op.memref)
+    kind = type_of_buffer(op.memref)
     sizes = kind.get_shape()
     if DYNAMIC_INDEX in sizes:
         raise InternalError(f"emit: memref.alloca needs known extents, not {kind}")
@@ -224,7 +225,7 @@ def _alloca(e: Emitter, op: memref.AllocaOp) -> None:
 
 
 def _get_global(e: Emitter, op: memref.GetGlobalOp) -> None:
-    kind, symbol = _type(op.memref), op.name_.root_reference.data
+    kind, symbol = type_of_buffer(op.memref), op.name_.root_reference.data
     if symbol not in e.weights:
         e.set(op.memref, e.make_buffer(kind, e.module.globals[symbol], kind.get_shape()))
         return
@@ -243,7 +244,7 @@ def _view(e: Emitter, op: memref.ViewOp) -> None:
     Its offset is a formula of all extents. It is made opaque to the optimizer: LLVM's loop strength reduction used nine
     tenths of the compile time of a large kernel to compare such formulas.
     """
-    kind = _type(op.result)
+    kind = type_of_buffer(op.result)
     shift = e.extent(op.byte_shift)
     shift = shift if isinstance(shift, int) else llvm.hidden(e.builder, shift)
     start = e.shifted(e.buffer(op.source).pointer, llvm.i8, shift)
@@ -252,7 +253,7 @@ def _view(e: Emitter, op: memref.ViewOp) -> None:
 
 
 def _subview(e: Emitter, op: memref.SubviewOp) -> None:
-    source, kind = e.buffer(op.source), _type(op.result)
+    source, kind = e.buffer(op.source), type_of_buffer(op.result)
     offsets = e.extents(op.static_offsets.get_values(), op.offsets)
     sizes = e.extents(op.static_sizes.get_values(), op.sizes)
     steps = e.extents(op.static_strides.get_values(), op.strides)
@@ -260,7 +261,7 @@ def _subview(e: Emitter, op: memref.SubviewOp) -> None:
     for offset, stride in zip(offsets, source.strides, strict=True):
         shift = e.add(shift, e.multiply(offset, stride))
     strides = [e.multiply(step, stride) for step, stride in zip(steps, source.strides, strict=True)]
-    kept = _kept_axes(op.static_sizes.get_values(), kind.get_shape())
+    kept = kept_axes(op.static_sizes.get_values(), kind.get_shape())
     view = Buffer(
         e.shifted(source.pointer, memory_type(kind.element_type), shift),
         source.base,
@@ -272,19 +273,9 @@ def _subview(e: Emitter, op: memref.SubviewOp) -> None:
     e.set(op.result, _with_known(view, kind))
 
 
-def _kept_axes(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
-    """The axes of a subview that its result keeps; dropped axes have one element, and are interchangeable."""
-    kept: list[int] = []
-    for axis, size in enumerate(sizes):
-        if len(kept) < len(shape) and size == shape[len(kept)]:
-            kept.append(axis)
-    assert len(kept) == len(shape), (sizes, shape)
-    return kept
-
-
 def _reinterpret_cast(e: Emitter, op: memref.ReinterpretCastOp) -> None:
     """Emit a view of a memref's parent buffer with new extents and strides."""
-    source, kind = e.buffer(op.source), _type(op.result)
+    source, kind = e.buffer(op.source), type_of_buffer(op.result)
     (offset,) = e.extents(op.static_offsets.get_values(), op.offsets)
     sizes = e.extents(op.static_sizes.get_values(), op.sizes)
     strides = e.extents(op.static_strides.get_values(), op.strides)
@@ -295,7 +286,7 @@ def _reinterpret_cast(e: Emitter, op: memref.ReinterpretCastOp) -> None:
 
 def _expand_shape(e: Emitter, op: memref.ExpandShapeOp) -> None:
     """Emit memref.expand_shape: in a group the last axis keeps the stride, the other axes are row-major."""
-    source, kind = e.buffer(op.src), _type(op.result)
+    source, kind = e.buffer(op.src), type_of_buffer(op.result)
     sizes = e.extents(op.static_output_shape.get_values(), op.output_shape)
     strides: list[Extent] = [1] * len(sizes)
     for axis, group in enumerate(_groups(op)):
@@ -308,7 +299,7 @@ def _expand_shape(e: Emitter, op: memref.ExpandShapeOp) -> None:
 
 def _collapse_shape(e: Emitter, op: memref.CollapseShapeOp) -> None:
     """Emit memref.collapse_shape: a group has the stride of its last axis with more than one element."""
-    source, kind = e.buffer(op.src), _type(op.result)
+    source, kind = e.buffer(op.src), type_of_buffer(op.result)
     sizes, strides = [], []
     for group in _groups(op):
         long = [axis for axis in group if source.sizes[axis] != 1]
@@ -322,16 +313,11 @@ def _groups(op: memref.ExpandShapeOp | memref.CollapseShapeOp) -> list[list[int]
 
 
 def _cast(e: Emitter, op: memref.CastOp) -> None:
-    e.set(op.dest, _with_known(e.buffer(op.source), _type(op.dest)))
+    e.set(op.dest, _with_known(e.buffer(op.source), type_of_buffer(op.dest)))
 
 
 def _assume_alignment(e: Emitter, op: memref.AssumeAlignmentOp) -> None:
     e.set(op.result, e.buffer(op.memref))
-
-
-def _type(ssa: SSAValue) -> MemRefType[Any]:
-    assert isinstance(ssa.type, MemRefType), ssa.type
-    return ssa.type
 
 
 def _with_known(buffer: Buffer, kind: MemRefType[Any]) -> Buffer:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import AffineMapAttr, MemRefType
+from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
@@ -14,6 +14,7 @@ from aotensor.codegen import llvm
 from aotensor.codegen.emit_state import Emitter, Extent, Handler, alignment, fast_math, memory_type, register_type
 from aotensor.codegen.llvm import Value
 from aotensor.errors import InternalError
+from aotensor.ir.types import type_of_buffer
 from aotensor.ir.upstream import GatherOp
 
 # kind of reduction: the intrinsic that reduces lanes, and the builder method or intrinsic that adds one more value
@@ -47,19 +48,19 @@ def _transfer_write(e: Emitter, op: vector.TransferWriteOp) -> None:
 
 def _check_plain(op: vector.TransferReadOp | vector.TransferWriteOp) -> None:
     """Check that a transfer is a plain load or store: no mask, in bounds, along the last axis of a memref."""
-    last = AffineMapAttr(AffineMap.minor_identity(_type(op.source).get_num_dims(), 1))
+    last = AffineMapAttr(AffineMap.minor_identity(type_of_buffer(op.source).get_num_dims(), 1))
     in_bounds = all(bool(flag.value.data) for flag in op.in_bounds.data)
     if op.mask is not None or not in_bounds or op.permutation_map != last:
         raise InternalError(f"emit: {op.name} must be unmasked, in bounds and along the last axis")
 
 
 def _read(e: Emitter, base: SSAValue, indices: Sequence[Extent], kind: llvm.Type) -> Value:
-    buffer, source = e.buffer(base), _type(base)
+    buffer, source = e.buffer(base), type_of_buffer(base)
     return e.load(buffer, e.address(buffer, source, indices), kind)
 
 
 def _write(e: Emitter, base: SSAValue, indices: Sequence[Extent], value: Value) -> None:
-    buffer, target = e.buffer(base), _type(base)
+    buffer, target = e.buffer(base), type_of_buffer(base)
     e.store(buffer, e.address(buffer, target, indices), value)
 
 
@@ -73,13 +74,13 @@ def _create_mask(e: Emitter, op: vector.CreateMaskOp) -> None:
 
 
 def _masked_load(e: Emitter, op: vector.MaskedLoadOp) -> None:
-    address = e.address(e.buffer(op.base), _type(op.base), [e.extent(i) for i in op.indices])
+    address = e.address(e.buffer(op.base), type_of_buffer(op.base), [e.extent(i) for i in op.indices])
     e.set(op.result, _masked_read(e, "masked.load", op, address))
 
 
 def _masked_store(e: Emitter, op: vector.MaskedStoreOp) -> None:
     value, buffer = e.value(op.value_to_store), e.buffer(op.base)
-    address = e.address(buffer, _type(op.base), [e.extent(i) for i in op.indices])
+    address = e.address(buffer, type_of_buffer(op.base), [e.extent(i) for i in op.indices])
     arguments = [value, address, llvm.constant(llvm.i32, alignment(value.type)), e.value(op.mask)]
     call = llvm.intrinsic(e.builder, "masked.store", arguments, result=llvm.void, overloads=[value.type, address.type])
     e.tag(call, buffer)
@@ -87,7 +88,7 @@ def _masked_store(e: Emitter, op: vector.MaskedStoreOp) -> None:
 
 def _gather(e: Emitter, op: GatherOp) -> None:
     """Emit a gather of elements at offsets from one element; masked-off elements may be out of bounds."""
-    kind = _type(op.base)
+    kind = type_of_buffer(op.base)
     start = e.address(e.buffer(op.base), kind, [e.extent(i) for i in op.indices])
     index_vec = e.value(op.index_vec)
     addresses = e.builder.gep(start, [index_vec], source_etype=memory_type(kind.element_type))
@@ -154,11 +155,6 @@ def _reduction(e: Emitter, op: vector.ReductionOp) -> None:
     elif start is not None:
         total = llvm.intrinsic(e.builder, join, [total, start], flags=flags)
     e.set(op.dest, total)
-
-
-def _type(ssa: SSAValue) -> MemRefType[Any]:
-    assert isinstance(ssa.type, MemRefType), ssa.type
-    return ssa.type
 
 
 HANDLERS: Final[Mapping[type[Operation], Handler]] = {

@@ -50,8 +50,29 @@ def element_type(dtype: str) -> Any:
 
 def dtype_of_buffer(buffer: SSAValue) -> str:
     """The dtype of a memref's elements; integers count as signed."""
-    assert isinstance(buffer.type, MemRefType)
-    return _SIGNED[buffer.type.element_type]
+    return _SIGNED[type_of_buffer(buffer).element_type]
+
+
+def type_of_buffer(buffer: SSAValue) -> MemRefType[Any]:
+    """The type of a memref."""
+    assert isinstance(buffer.type, MemRefType), buffer.type
+    return buffer.type
+
+
+def kept_axes(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
+    """The axes of a subview that its result keeps; dropped axes have one element, and are interchangeable."""
+    kept: list[int] = []
+    for axis, size in enumerate(sizes):
+        if len(kept) < len(shape) and size == shape[len(kept)]:
+            kept.append(axis)
+    assert len(kept) == len(shape), (sizes, shape)
+    return kept
+
+
+def shape_of(x: SSAValue) -> tuple[int, ...]:
+    """The shape of a tensor, with DYNAMIC_INDEX for extents that are not static."""
+    assert isinstance(x.type, TensorType)
+    return x.type.get_shape()
 
 
 def register_name(element: Attribute) -> str:

@@ -231,6 +231,14 @@ SCF: Final = Dialect("scf", [_OWN.get(op.name, op) for op in scf.Scf.operations]
 """The dialect with the operations that can be read."""
 
 
+def parallel_loop_around(op: Operation) -> ParallelOp | None:
+    """The parallel loop around an operation, or None."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, ParallelOp):
+        parent = parent.parent_op()
+    return parent
+
+
 def walk(root: Operation | Region | Block) -> Iterator[Operation]:
     """Yield every operation in program order, each before the ones in its regions; `root` first if it is an operation.
 

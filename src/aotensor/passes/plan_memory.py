@@ -40,7 +40,7 @@ from aotensor.ir.location import builder_before
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_bytes, i8, index
-from aotensor.ir.upstream import ParallelOp, value_name, walk
+from aotensor.ir.upstream import ParallelOp, parallel_loop_around, value_name, walk
 from aotensor.passes.dead_code import erase_dead
 from aotensor.passes.direct.lower import RESIZABLE
 from aotensor.passes.emit.shape_cache import NOT_FREED
@@ -102,7 +102,7 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
     is_known = follows_from_dims(inputs)
     buffers = [op for op in allocs if is_known(op.dynamic_sizes)]
     positions, ends = _program_order(kernel)
-    homes = {op: _parallel_loop(op) for op in buffers}
+    homes = {op: parallel_loop_around(op) for op in buffers}
     loops = [loop for loop in dict.fromkeys(homes.values()) if loop is not None]
     counted = [loop for loop in loops if is_known((loop.upper, loop.step))]
     needed = [x for op in buffers for x in op.dynamic_sizes]
@@ -150,7 +150,7 @@ def _allocate_lanes(extents: func.FuncOp) -> None:
     block = extents.body.block
     inputs = block.args[: len(_names_of_dims(extents))]
     _make_serial(extents, inputs)
-    homes = {op: loop for op in walk(extents) if type(op) is memref.AllocOp and (loop := _parallel_loop(op))}
+    homes = {op: loop for op in walk(extents) if type(op) is memref.AllocOp and (loop := parallel_loop_around(op))}
     hoist(block, [x for op in homes for x in op.dynamic_sizes])
     positions, ends = _program_order(extents)
     for loop in dict.fromkeys(homes.values()):
@@ -182,7 +182,7 @@ def _make_serial(kernel: func.FuncOp, inputs: Sequence[SSAValue]) -> None:
     """Make parallel loops with data-dependent allocations sequential: a chunk cannot report a failed allocation."""
     is_known = follows_from_dims(inputs)
     for op in [op for op in walk(kernel) if type(op) is memref.AllocOp]:
-        loop = _parallel_loop(op)
+        loop = parallel_loop_around(op)
         if loop is None or is_known(op.dynamic_sizes):
             continue
         hint = "let extents follow from those of the inputs"
@@ -198,14 +198,6 @@ def _make_serial(kernel: func.FuncOp, inputs: Sequence[SSAValue]) -> None:
         serial.location = loop.location
         loop.parent.insert_op_before(serial, loop)
         loop.parent.erase_op(loop)
-
-
-def _parallel_loop(op: Operation) -> ParallelOp | None:
-    """The parallel loop around an operation, or None."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, ParallelOp):
-        parent = parent.parent_op()
-    return parent
 
 
 def _count(b: LoopBuilder, loop: ParallelOp) -> Extent:

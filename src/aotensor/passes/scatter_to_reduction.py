@@ -26,6 +26,7 @@ from aotensor.ir.dialect import ScatterOp
 from aotensor.ir.dialect_sparse import SumAtOp
 from aotensor.ir.index_builder import generic, index_map
 from aotensor.ir.location import LocatedBuilder, builder_before, locate
+from aotensor.ir.types import shape_of
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.windows.inline_slices import fill_of
@@ -66,9 +67,9 @@ def _reason_against(op: ScatterOp) -> str | None:
     """The reason why a scatter cannot become a reduction by index, None if it can."""
     if fill_of(op.dest) is None:
         return "its initial value is a tensor"
-    if list(op.axes.get_values()) != [0] or len(_shape(op.indices[0])) != 1:
+    if list(op.axes.get_values()) != [0] or len(shape_of(op.indices[0])) != 1:
         return "its positions are not one vector along the first axis"
-    if (_shape(op.indices[0])[0] == 1) != (_shape(op.source)[0] == 1):
+    if (shape_of(op.indices[0])[0] == 1) != (shape_of(op.source)[0] == 1):
         return "it has one position"
     assert isinstance(op.dest.type, TensorType)
     element = op.dest.type.element_type
@@ -81,7 +82,7 @@ def _sum(op: ScatterOp, positions: dict[tuple[SSAValue, object], SSAValue]) -> N
     b, number = builder_before(op), fill_of(op.dest)
     assert number is not None and op.fastmath is not None and isinstance(op.dest.type, TensorType)
     sizes = _sizes(op.dest)
-    extent = sizes[0] if _shape(op.dest)[0] < 0 else _shape(op.dest)[0]
+    extent = sizes[0] if shape_of(op.dest)[0] < 0 else shape_of(op.dest)[0]
     key = op.indices[0], extent
     if key not in positions:
         positions[key] = _from_start(b, op.indices[0], extent)
@@ -100,7 +101,7 @@ def _from_start(b: LocatedBuilder, indices: SSAValue, extent: SSAValue | int) ->
     if isinstance(extent, int):
         extent = b.insert(arith.ConstantOp(IntegerAttr(extent, IndexType()))).result
     whole = b.insert(arith.IndexCastOp(extent, element)).result
-    sizes = [b.insert(tensor.DimOp(indices, zero)).result] if _shape(indices)[0] < 0 else []
+    sizes = [b.insert(tensor.DimOp(indices, zero)).result] if shape_of(indices)[0] < 0 else []
     empty = b.insert(tensor.EmptyOp(sizes, kind)).tensor
     body = Block(arg_types=[element, element])
     found = body.args[0]
@@ -121,8 +122,3 @@ def _sizes(x: SSAValue) -> list[SSAValue]:
         op = op.outputs[0].owner
     assert isinstance(op, tensor.SplatOp | tensor.EmptyOp)
     return list(op.dynamicSizes if isinstance(op, tensor.SplatOp) else op.dynamic_sizes)
-
-
-def _shape(x: SSAValue) -> tuple[int, ...]:
-    assert isinstance(x.type, TensorType)
-    return x.type.get_shape()

@@ -25,18 +25,18 @@ class Timing:
 def time_calls(calls: Mapping[Any, Callable[[], object]], seconds: float) -> dict[Any, Timing]:
     """Time the calls in alternating turns, for about `seconds` each."""
     loops = {
-        name: max(1, int(_TURN / max(min(_time_loops(call, 1) for _ in range(3)), 1e-9)))
-        for name, call in calls.items()
+        name: max(1, int(_TURN / max(min(time_loops(call, 1) for _ in range(3)), 1e-9))) for name, call in calls.items()
     }
     turns: dict[Any, list[float]] = {name: [] for name in calls}
     end = perf_counter() + seconds * len(calls)
     while perf_counter() < end or min(map(len, turns.values())) < 3:
         for name, call in calls.items():
-            turns[name].append(_time_loops(call, loops[name]))
+            turns[name].append(time_loops(call, loops[name]))
     return {name: _timing(sorted(found)) for name, found in turns.items()}
 
 
-def _time_loops(call: Callable[[], object], loops: int) -> float:
+def time_loops(call: Callable[[], object], loops: int) -> float:
+    """The mean time of a call in seconds, over `loops` calls."""
     start = perf_counter()
     for _ in range(loops):
         call()

@@ -18,6 +18,8 @@ from statistics import median
 from time import perf_counter
 from typing import Any, Final, TypeAlias
 
+from aotensor.api.cost.clock import time_loops
+
 _TURN: Final = 0.002
 """Least seconds of a turn."""
 _ROUND: Final = 0.04
@@ -73,8 +75,8 @@ def in_turns(bind_old: Callable[[], Call], bind_new: Callable[[], Call], seconds
         is_swapped = len(rounds) % 2 == 1
         binders = (bind_new, bind_old) if is_swapped else (bind_old, bind_new)
         first, second = (bind() for bind in binders)
-        once = _time_loops(first, 1) + _time_loops(second, 1)  # touches the buffers
-        loops = loops or max(1, int(2 * _TURN / max(min(once, _time_loops(first, 1) + _time_loops(second, 1)), 1e-9)))
+        once = time_loops(first, 1) + time_loops(second, 1)  # touches the buffers
+        loops = loops or max(1, int(2 * _TURN / max(min(once, time_loops(first, 1) + time_loops(second, 1)), 1e-9)))
         times = _round(first, second, loops)
         rounds.append(times[::-1] if is_swapped else times)
     low, high = interval([new / old for old, new in rounds])
@@ -88,15 +90,8 @@ def _round(first: Call, second: Call, loops: int) -> tuple[float, float]:
     end = perf_counter() + _ROUND
     while not times[0] or perf_counter() < end:
         for which in (0, 1, 1, 0):
-            times[which].append(_time_loops((first, second)[which], loops))
+            times[which].append(time_loops((first, second)[which], loops))
     return min(times[0]), min(times[1])
-
-
-def _time_loops(call: Call, loops: int) -> float:
-    start = perf_counter()
-    for _ in range(loops):
-        call()
-    return (perf_counter() - start) / loops
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from aotensor.codegen.c_source.writer import Buffer, Expr, Extent, Handler, Writ
 from aotensor.codegen.emit_memory import NO_MEMORY
 from aotensor.codegen.emit_state import element_bytes, known_strides
 from aotensor.errors import InternalError
-from aotensor.ir.types import i32
+from aotensor.ir.types import i32, kept_axes, type_of_buffer
 from aotensor.ir.upstream import PrefetchOp, ReallocOp
 from aotensor.passes.direct.lower import RESIZABLE
 from aotensor.passes.emit.shape_cache import NOT_FREED
@@ -41,8 +41,8 @@ def _dim(w: Writer, op: memref.DimOp) -> None:
 
 def _copy(w: Writer, op: memref.CopyOp) -> None:
     """Write a copy of all elements; a memcpy if both sides are row-major."""
-    source, target, kind = w.buffer(op.source), w.buffer(op.destination), _type(op.source)
-    if isinstance(kind.layout, NoneAttr) and isinstance(_type(op.destination).layout, NoneAttr):
+    source, target, kind = w.buffer(op.source), w.buffer(op.destination), type_of_buffer(op.source)
+    if isinstance(kind.layout, NoneAttr) and isinstance(type_of_buffer(op.destination).layout, NoneAttr):
         size = w.multiply(w.product(source.sizes), element_bytes(kind))
         w.put(f"memmove({target.pointer}, {source.pointer}, (size_t)({_text(size)}));")
         return
@@ -67,7 +67,7 @@ def _text(value: Extent) -> str:
 
 def _alloc(w: Writer, op: memref.AllocOp) -> None:
     """Write a heap allocation of zeroed memory. If it fails, a kernel frees its buffers and returns NO_MEMORY."""
-    kind = _type(op.memref)
+    kind = type_of_buffer(op.memref)
     sizes = w.extents(kind.get_shape(), op.dynamic_sizes)
     size = _bytes(w, sizes, kind)
     element = memory_type(kind.element_type)
@@ -105,7 +105,7 @@ def _refuse(w: Writer, name: str, size: str) -> None:
 
 def _realloc(w: Writer, op: ReallocOp) -> None:
     """Write a reallocation to a larger buffer, whose address is stored to be freed."""
-    kind, source, number = _type(op.result), w.buffer(op.source), op.attributes[RESIZABLE]
+    kind, source, number = type_of_buffer(op.result), w.buffer(op.source), op.attributes[RESIZABLE]
     assert isinstance(number, IntegerAttr)
     count = w.known(w.extent(op.size))
     size, element = _bytes(w, [count], kind), memory_type(kind.element_type)
@@ -129,7 +129,7 @@ def _address(w: Writer, op: memref.ExtractAlignedPointerAsIndexOp) -> None:
 
 
 def _alloca(w: Writer, op: memref.AllocaOp) -> None:
-    kind = _type(op.memref)
+    kind = type_of_buffer(op.memref)
     count = w.product(kind.get_shape())
     if not isinstance(count, int) or count < 0:
         raise InternalError(f"C source: memref.alloca needs known extents, not {kind}")
@@ -139,7 +139,7 @@ def _alloca(w: Writer, op: memref.AllocaOp) -> None:
 
 
 def _global(w: Writer, op: memref.GetGlobalOp) -> None:
-    kind = _type(op.memref)
+    kind = type_of_buffer(op.memref)
     w.values[op.memref] = w.make_buffer(kind, w.unit.globals[op.name_.root_reference.data], kind.get_shape())
 
 
@@ -160,13 +160,13 @@ def _pointer(w: Writer, ssa: SSAValue, start: str, shift: Extent, is_cast: bool 
 
 
 def _view(w: Writer, op: memref.ViewOp) -> None:
-    kind = _type(op.result)
+    kind = type_of_buffer(op.result)
     start = _pointer(w, op.result, w.buffer(op.source).pointer, w.extent(op.byte_shift), is_cast=True)
     w.values[op.result] = w.make_buffer(kind, start, w.extents(kind.get_shape(), op.sizes))
 
 
 def _subview(w: Writer, op: memref.SubviewOp) -> None:
-    source, kind = w.buffer(op.source), _type(op.result)
+    source, kind = w.buffer(op.source), type_of_buffer(op.result)
     offsets = w.extents(op.static_offsets.get_values(), op.offsets)
     sizes = w.extents(op.static_sizes.get_values(), op.sizes)
     steps = w.extents(op.static_strides.get_values(), op.strides)
@@ -177,18 +177,8 @@ def _subview(w: Writer, op: memref.SubviewOp) -> None:
     w.values[op.result] = _with_known(view, kind)
 
 
-def kept_axes(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
-    """The axes of a subview that its result keeps; dropped axes have one element, and are interchangeable."""
-    kept: list[int] = []
-    for axis, size in enumerate(sizes):
-        if len(kept) < len(shape) and size == shape[len(kept)]:
-            kept.append(axis)
-    assert len(kept) == len(shape), (sizes, shape)
-    return kept
-
-
 def _reinterpret(w: Writer, op: memref.ReinterpretCastOp) -> None:
-    source, kind = w.buffer(op.source), _type(op.result)
+    source, kind = w.buffer(op.source), type_of_buffer(op.result)
     (offset,) = w.extents(op.static_offsets.get_values(), op.offsets)
     sizes = w.extents(op.static_sizes.get_values(), op.sizes)
     strides = w.extents(op.static_strides.get_values(), op.strides)
@@ -198,7 +188,7 @@ def _reinterpret(w: Writer, op: memref.ReinterpretCastOp) -> None:
 
 def _expand(w: Writer, op: memref.ExpandShapeOp) -> None:
     """Write memref.expand_shape: in a group the last axis keeps the stride, the other axes are row-major."""
-    source, kind = w.buffer(op.src), _type(op.result)
+    source, kind = w.buffer(op.src), type_of_buffer(op.result)
     sizes = w.extents(op.static_output_shape.get_values(), op.output_shape)
     strides: list[Extent] = [1] * len(sizes)
     for axis, group in enumerate(_groups(op)):
@@ -211,7 +201,7 @@ def _expand(w: Writer, op: memref.ExpandShapeOp) -> None:
 
 def _collapse(w: Writer, op: memref.CollapseShapeOp) -> None:
     """Write memref.collapse_shape: a group has the stride of its last axis with more than one element."""
-    source, kind = w.buffer(op.src), _type(op.result)
+    source, kind = w.buffer(op.src), type_of_buffer(op.result)
     sizes: list[Extent] = []
     strides: list[Extent] = []
     for group in _groups(op):
@@ -226,16 +216,11 @@ def _groups(op: memref.ExpandShapeOp | memref.CollapseShapeOp) -> list[list[int]
 
 
 def _cast(w: Writer, op: memref.CastOp) -> None:
-    w.values[op.dest] = _with_known(w.buffer(op.source), _type(op.dest))
+    w.values[op.dest] = _with_known(w.buffer(op.source), type_of_buffer(op.dest))
 
 
 def _aligned(w: Writer, op: memref.AssumeAlignmentOp) -> None:
     w.values[op.result] = w.buffer(op.memref)
-
-
-def _type(ssa: SSAValue) -> MemRefType[Any]:
-    assert isinstance(ssa.type, MemRefType), ssa.type
-    return ssa.type
 
 
 def _with_known(buffer: Buffer, kind: MemRefType[Any]) -> Buffer:

@@ -56,19 +56,12 @@ def _fortran_arguments(code: Code, element: Type) -> Sequence[Value]:
     depth = code.builder.select(transpose_a, a_rows, a_columns)
 
     def letter(is_transposed: Value) -> Value:
-        return _on_stack(code, code.builder.select(is_transposed, constant(i8, ord("T")), constant(i8, ord("N"))))
+        return code.on_stack(code.builder.select(is_transposed, constant(i8, ord("T")), constant(i8, ord("N"))))
 
     def integer(extent: Value) -> Value:
-        return _on_stack(code, code.builder.trunc(extent, i32))
+        return code.on_stack(code.builder.trunc(extent, i32))
 
     flags = [letter(transpose_b), letter(transpose_a)]
     extents = [integer(c_columns), integer(c_rows), integer(depth)]
-    one, zero = (_on_stack(code, constant(element, x)) for x in (1.0, 0.0))
+    one, zero = (code.on_stack(constant(element, x)) for x in (1.0, 0.0))
     return [*flags, *extents, one, b, integer(b_columns), a, integer(a_columns), zero, c, integer(c_columns)]
-
-
-def _on_stack(code: Code, value: Value) -> Value:
-    """Store a value on the stack and return its address."""
-    address = code.alloca(value.type, 1)
-    code.builder.store(value, address)
-    return address

@@ -40,7 +40,7 @@ def _define(module: Module, symbol: str, letters: str, suffix: str) -> None:
     }  # fmt: skip
     code = Code(module, symbol, i32, [*(kind for letter in letters for kind in kinds[letter]), pointer])
     given = list(code.arguments)
-    info = _on_stack(code, constant(i32, 0))
+    info = code.on_stack(constant(i32, 0))
     addresses = [_address(code, letter, [given.pop(0) for _ in kinds[letter]], info, suffix) for letter in letters]
     kind = ir.FunctionType(void, [pointer] * len(addresses))
     table = code.field(given[0], Context, "blas")
@@ -57,16 +57,9 @@ def _address(code: Code, letter: str, values: list[Value], info: Value, suffix: 
             (value,) = values
             fits = code.all(code.less(value, number(TOO_LARGE + 1)), code.less(number(_SMALLEST - 1), value))
             code.ret_if(code.builder.not_(fits), constant(i32, TOO_LARGE))
-            return _on_stack(code, code.builder.trunc(value, i32))
+            return code.on_stack(code.builder.trunc(value, i32))
         case "a" | "p":
             buffer, _, start = values
             return code.at(buffer, start, _BYTES[suffix] if letter == "a" else 4)
         case _:
-            return _on_stack(code, values[0])
-
-
-def _on_stack(code: Code, value: Value) -> Value:
-    """Store a value on the stack and return its address."""
-    address = code.alloca(value.type, 1)
-    code.builder.store(value, address)
-    return address
+            return code.on_stack(values[0])

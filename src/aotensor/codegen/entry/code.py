@@ -99,6 +99,12 @@ class Code:
         memory.align, memory.type = 8, pointer
         return memory
 
+    def on_stack(self, value: Value) -> Value:
+        """Store a value on the stack and return its address."""
+        address = self.alloca(value.type, 1)
+        self.builder.store(value, address)
+        return address
+
     def structs(self, struct: type[ctypes.Structure], count: Value) -> Value:
         """Allocate stack memory for `count` structs."""
         return self.alloca(i64, self.builder.mul(count, number(-(-self.size(struct) // 8))))

@@ -12,6 +12,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from aotensor.ir.dialect import ExtractIfOp, ReshapeOp
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import BalanceOp, DoOp, ValueOp
+from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.upstream import walk
 
@@ -47,6 +48,18 @@ def statements(op: Operation) -> Iterator[DoOp]:
 
 Derivation: TypeAlias = tuple[SSAValue, ...]
 """How iterations are divided: the `indptr` of a slice and its entries, or of chunks balanced by entries."""
+
+
+def root_of(x: SSAValue) -> SSAValue:
+    """The value that a view refers to."""
+    while isinstance(x.owner, ReshapeOp):
+        x = x.owner.source
+    return x
+
+
+def is_injective(subscripts: Sequence[Subscript], loop: LoopOp) -> bool:
+    """Does an access touch a different element in each iteration of the loop?"""
+    return axis_of(subscripts, loop) is not None or any(stride_along(x, loop.counter) for x in subscripts)
 
 
 def axis_of(subscripts: Sequence[Subscript], loop: LoopOp) -> tuple[int, Derivation] | None:

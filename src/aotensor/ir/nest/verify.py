@@ -37,6 +37,7 @@ from aotensor.ir.nest.tree import (
     is_tensor,
     known_extent,
     loops_around,
+    root_of,
     statements,
 )
 from aotensor.ir.upstream import walk
@@ -72,7 +73,7 @@ class _Verification:
         for number, op in enumerate(walk(self.function)):
             self.order[op] = number
             for access in accesses_of(op):
-                self.accesses[_root(access.view)].append(access)
+                self.accesses[root_of(access.view)].append(access)
         for x, accesses in self.accesses.items():
             if isinstance(x.owner, ValueOp):
                 self._check_value(x, x.owner, accesses)
@@ -226,13 +227,6 @@ def _combination(access: Access) -> type[Operation] | None:
 
 def _along(access: Access, loop: LoopOp) -> tuple[int, Derivation] | None:
     return None if access.subscripts is None else axis_of(access.subscripts, loop)
-
-
-def _root(x: SSAValue) -> SSAValue:
-    """The value that a view is based on."""
-    while isinstance(x.owner, ReshapeOp):
-        x = x.owner.source
-    return x
 
 
 def _has_same_axes(x: SSAValue, y: SSAValue, last: int) -> bool:

@@ -10,12 +10,11 @@ matrices that may be large.
 from __future__ import annotations
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type, IntegerAttr, ModuleOp, TensorType
-from xdsl.ir import SSAValue
 
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import LapackOp
 from aotensor.ir.nest.ops import MATRICES
-from aotensor.ir.types import i64
+from aotensor.ir.types import i64, shape_of
 from aotensor.ir.upstream import walk
 from aotensor.passes.lapack.small.lower import RULES
 from aotensor.passes.registry import Option, ir_pass
@@ -48,9 +47,9 @@ def small_matrices(module: ModuleOp, target: Target) -> None:
 
 
 def _mark(op: LapackOp, target: Target) -> None:
-    rank = len(_shape(op.arguments[0])) - 2
-    batch = _shape(op.arguments[0])[:rank]
-    extents = [n for x in (*op.arguments, *op.tensors) for n in _shape(x)[rank:]]
+    rank = len(shape_of(op.arguments[0])) - 2
+    batch = shape_of(op.arguments[0])[:rank]
+    extents = [n for x in (*op.arguments, *op.tensors) for n in shape_of(x)[rank:]]
     if DYNAMIC_INDEX in extents or not all(0 < n <= target.largest_generated for n in extents):
         what, hint = "the matrices are not small", f"at most {target.largest_generated} rows and columns"
         if DYNAMIC_INDEX in extents:
@@ -63,11 +62,6 @@ def _mark(op: LapackOp, target: Target) -> None:
         applied("generated code for {}, one small matrix, without LAPACK", op)
     else:
         applied("vectorized {} over the batch (width: {}), one small matrix per lane, without LAPACK", op, lanes)
-
-
-def _shape(x: SSAValue) -> tuple[int, ...]:
-    assert isinstance(x.type, TensorType)
-    return x.type.get_shape()
 
 
 def _bits(op: LapackOp) -> int:

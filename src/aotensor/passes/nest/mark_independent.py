@@ -9,16 +9,12 @@ statements only share a loop if iteration t reads values that iteration t has ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects.builtin import ModuleOp
 
 from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, LoopOp
 from aotensor.ir.nest.ops import DoOp
-from aotensor.ir.nest.strides import stride_along
-from aotensor.ir.nest.syntax import Subscript
-from aotensor.ir.nest.tree import axis_of, is_register
+from aotensor.ir.nest.tree import is_injective, is_register
 from aotensor.ir.upstream import walk
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
@@ -48,7 +44,7 @@ def is_parallel(loop: LoopOp) -> bool:
     if any(isinstance(op, LoopOp) for op in loop.body.block.ops):
         return False
     return all(
-        op.scatter is None and (is_register(x) or _is_injective(subscripts, loop))
+        op.scatter is None and (is_register(x) or is_injective(subscripts, loop))
         for op in loop.body.block.ops if isinstance(op, DoOp) for x, subscripts in op.writes
     )  # fmt: skip
 
@@ -59,8 +55,3 @@ def _innermost_writer(loop: LoopOp) -> DoOp | None:
         return None
     statements = (op for op in loop.body.block.ops if isinstance(op, DoOp))
     return next((op for op in statements if any(not is_register(x) for x in op.outputs)), None)
-
-
-def _is_injective(subscripts: Sequence[Subscript], loop: LoopOp) -> bool:
-    """Does an access touch a different element in each iteration?"""
-    return axis_of(subscripts, loop) is not None or any(stride_along(x, loop.counter) for x in subscripts)

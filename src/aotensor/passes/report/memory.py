@@ -18,7 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from aotensor.ir.location import Locations
 from aotensor.ir.types import element_bytes
-from aotensor.ir.upstream import ParallelOp, walk
+from aotensor.ir.upstream import ParallelOp, parallel_loop_around, walk
 from aotensor.passes.plan_memory import ALIGNMENT, SCOPE
 from aotensor.passes.remark_texts import Expressions
 from aotensor.passes.report.numbers import Numbers
@@ -98,7 +98,7 @@ def _plan(
     buffers = []
     for view in views:
         spans = [bisect_left(order, positions[op]) for op in moments[view]] or [0]
-        home = _loop_over_chunks(view)
+        home = parallel_loop_around(view)
         file, line = _where(view)
         chunk = -1 if home is None else bisect_left(order, positions[_top(home, block)])
         value = writer.at(view.location, names)
@@ -109,7 +109,7 @@ def _plan(
     for one in dims:
         first, second = _evaluated(kernel, one, 0), _evaluated(kernel, one, 1)
         for view, buffer in zip(views, buffers, strict=True):
-            home = _loop_over_chunks(view)
+            home = parallel_loop_around(view)
             offset, size = first[view.byte_shift], _bytes(view, first)
             next_offset = second[view.byte_shift]
             buffer.offset.append(offset)
@@ -191,13 +191,6 @@ def _top(op: Operation, block: Block) -> Operation:
         assert parent is not None
         op = parent
     return op
-
-
-def _loop_over_chunks(op: Operation) -> ParallelOp | None:
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, ParallelOp):
-        parent = parent.parent_op()
-    return parent
 
 
 def _step(op: Operation, writer: Expressions, names: Mapping[Any, str]) -> Step:

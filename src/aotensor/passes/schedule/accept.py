@@ -16,10 +16,10 @@ from xdsl.ir import Operation, SSAValue
 
 from aotensor.errors import ScheduleError
 from aotensor.ir.context import functions_of
-from aotensor.ir.location import locate
+from aotensor.ir.location import is_located, locate
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
-from aotensor.ir.nest.tree import loops_around
+from aotensor.ir.nest.tree import loops_around, root_of, statements
 from aotensor.ir.upstream import walk
 from aotensor.passes.schedule.keys import (
     DIVISIONS,
@@ -28,7 +28,6 @@ from aotensor.passes.schedule.keys import (
     facts_of,
     facts_of_record,
     has_same_body,
-    is_at_line,
     loops_of,
     memory_reuses,
     model_line,
@@ -38,7 +37,6 @@ from aotensor.passes.schedule.keys import (
     records_of,
     result_key,
     rows_of,
-    statements_of,
     statements_touching,
     unverifiable,
 )
@@ -52,7 +50,7 @@ from aotensor.passes.schedule.legality import (
 )
 from aotensor.passes.schedule.meaning import Meaning
 from aotensor.passes.schedule.order import Broken, Order
-from aotensor.passes.schedule.reader import Unreadable, facts, root_of
+from aotensor.passes.schedule.reader import Unreadable, facts
 from aotensor.passes.schedule.table import Table, Term
 from aotensor.passes.schedule.text import Schedule
 from aotensor.passes.schedule.write_record import Record, term_of
@@ -155,10 +153,10 @@ class _Comparison:
 
         Raises: ScheduleError with the first statement that the schedule lacks.
         """
-        left = Counter(map(names_in, statements_of(self.given_function)))
-        if not left.keys() <= {*map(names_in, statements_of(self.own_function))}:
+        left = Counter(map(names_in, statements(self.given_function)))
+        if not left.keys() <= {*map(names_in, statements(self.own_function))}:
             return  # one of them was changed
-        for op in statements_of(self.own_function):
+        for op in statements(self.own_function):
             names = names_in(op)
             left[names] -= 1
             if len(names) > 1 and left[names] < 0:  # copies may be added and removed
@@ -237,7 +235,7 @@ class _Comparison:
     def _foreign(self, op: DoOp, record: Record) -> ScheduleError:
         """The error for a statement that the compiler's nest lacks, with the difference from the most similar one."""
         nearest, what = None, "this is not a statement of the model"
-        if any(has_same_body(op, other) for other in statements_of(self.own_function)):
+        if any(has_same_body(op, other) for other in statements(self.own_function)):
             what = "it computes with other numbers, functions or fastmath flags than the model"
         for other, wanted in records_of(self.own):
             if not has_same_body(op, other):
@@ -262,7 +260,7 @@ class _Comparison:
     def _unreadable(self, error: Unreadable) -> ScheduleError:
         """The error for a value without a term; it names the statement, or a loop that does not cover whole blocks."""
         try:
-            for op in statements_of(self.given_function):
+            for op in statements(self.given_function):
                 self._check_blocks(op)
         except IllegalLoop as refused:
             return self._refused(refused)
@@ -354,4 +352,4 @@ class _Comparison:
                 )
         own = self.own_function.location
         self.given_function.location = own
-        locate(self.given_function, next((op.location for op in walk(self.own_function) if is_at_line(op)), own))
+        locate(self.given_function, next((op.location for op in walk(self.own_function) if is_located(op)), own))

@@ -13,10 +13,11 @@ from aotensor.ir.dialect import ReshapeOp
 from aotensor.ir.nest.chunks import ChunkSizeOp, ChunksOp
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import BalanceOp, DoOp, PrefetchOp, ValueOp
+from aotensor.ir.nest.tree import root_of
 from aotensor.ir.upstream import walk
 from aotensor.passes.schedule.legality import without_names
 from aotensor.passes.schedule.meaning import Meaning
-from aotensor.passes.schedule.reader import facts, root_of
+from aotensor.passes.schedule.reader import facts
 from aotensor.passes.schedule.table import Node, Table, Term
 from aotensor.passes.schedule.write_record import Record, term_of, without_blocks
 
@@ -64,11 +65,6 @@ def read_term(record: Record, meaning: Meaning) -> Term:
     return term_of(without_blocks(reads, meaning), meaning.table)
 
 
-def is_at_line(op: Operation) -> bool:
-    """Does an operation have a line of the model as location?"""
-    return isinstance(op.location, FileLineColLoc)
-
-
 def statements_touching(op: Operation) -> Iterator[DoOp]:
     """The statements inside of a loop, or the statements that write a value."""
     if isinstance(op, LoopOp):
@@ -114,11 +110,6 @@ def outputs_of(meaning: Meaning) -> Hashable:
 def memory_reuses(function: func.FuncOp) -> list[tuple[SSAValue, SSAValue]]:
     """Pairs of a value and the value whose memory it reuses."""
     return [(op.result, op.over) for op in walk(function) if isinstance(op, ValueOp) and op.over is not None]
-
-
-def statements_of(function: func.FuncOp) -> Iterator[DoOp]:
-    """Every statement of a function, in textual order."""
-    return (op for op in walk(function) if isinstance(op, DoOp))
 
 
 def names_in(op: DoOp) -> tuple[str, ...]:

@@ -23,11 +23,11 @@ from xdsl.ir import Operation, SSAValue
 from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
-from aotensor.ir.nest.tree import loops_around
+from aotensor.ir.nest.tree import loops_around, root_of
 from aotensor.ir.upstream import walk
 from aotensor.passes.nest.unroll_and_jam import is_reassociable
 from aotensor.passes.schedule.partial import PartialSums, partial_sums
-from aotensor.passes.schedule.reader import Reader, Unreadable, captured, facts, root_of
+from aotensor.passes.schedule.reader import Reader, Unreadable, captured, facts
 from aotensor.passes.schedule.shape import Shape
 from aotensor.passes.schedule.table import Table, Term
 from aotensor.passes.schedule.write_record import ORDERED, SET, ClosedTerm, Record, close, without_blocks, without_parts

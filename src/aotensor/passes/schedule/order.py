@@ -18,11 +18,11 @@ from xdsl.ir import Operation, SSAValue
 
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OverAttr, ValueOp
-from aotensor.ir.nest.tree import loops_around
+from aotensor.ir.nest.tree import loops_around, root_of
 from aotensor.ir.nest.verify import Access, accesses_of, are_disjoint
 from aotensor.ir.upstream import walk
 from aotensor.passes.schedule.meaning import Meaning
-from aotensor.passes.schedule.reader import Unreadable, root_of
+from aotensor.passes.schedule.reader import Unreadable
 from aotensor.passes.schedule.table import Term
 from aotensor.passes.schedule.write_record import ORDERED, SET
 from aotensor.passes.schedule.writers import are_different, constant_subscripts

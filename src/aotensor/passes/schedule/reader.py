@@ -18,7 +18,6 @@ from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from aotensor.ir.dialect import ReshapeOp
 from aotensor.ir.nest.chunks import ChunkSizeOp, ChunksOp
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import BalanceOp, ValueOp
@@ -277,10 +276,3 @@ def _operands(x: SSAValue) -> list[SSAValue]:
         return []
     used = (*x.op.operands, *captured(x.op))
     return [y for y in used if not isinstance(y.type, TensorType) and not isinstance(y, BlockArgument)]
-
-
-def root_of(x: SSAValue) -> SSAValue:
-    """The value that a view refers to."""
-    while isinstance(x.owner, ReshapeOp):
-        x = x.owner.source
-    return x

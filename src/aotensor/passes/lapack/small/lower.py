@@ -18,12 +18,12 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import TensorType, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import i64
 
 from aotensor.ir.dialect import IN_PLACE, LapackOp
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import shape_of
 from aotensor.passes.emit.parallel_lines import each_row
 from aotensor.passes.lapack.job import Job, Matrix
 from aotensor.passes.lapack.small import factor, triangle
@@ -89,7 +89,7 @@ class _Plan:
 
 def is_unrolled(op: LapackOp) -> bool:
     """Is the matrix of an operation small enough for registers?"""
-    return max(_shape(op.arguments[0])[-2:]) <= _UNROLLED
+    return max(shape_of(op.arguments[0])[-2:]) <= _UNROLLED
 
 
 # --- one matrix ------------------------------------------------------------------------------------------------------
@@ -274,11 +274,6 @@ def _scatter(job: Job, v: Numbers, cells: MemoryCells, lane: Scalar, target: Mat
 
 def work_of_group(op: LapackOp, lanes: int) -> int:
     """The estimated work for `lanes` matrices, in the unit of `nest.work`."""
-    rank = len(_shape(op.arguments[0])) - 2
-    elements = sum(math.prod(_shape(x)[rank:]) for x in (*op.arguments, *op.tensors))
-    return lanes * elements * (_MOVE + max(_shape(op.arguments[0])[rank:]))
-
-
-def _shape(x: SSAValue) -> tuple[int, ...]:
-    assert isinstance(x.type, TensorType)
-    return x.type.get_shape()
+    rank = len(shape_of(op.arguments[0])) - 2
+    elements = sum(math.prod(shape_of(x)[rank:]) for x in (*op.arguments, *op.tensors))
+    return lanes * elements * (_MOVE + max(shape_of(op.arguments[0])[rank:]))

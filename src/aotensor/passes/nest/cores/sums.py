@@ -15,9 +15,8 @@ from aotensor.ir.dialect import ReshapeOp
 from aotensor.ir.extents import sources
 from aotensor.ir.nest.loops import ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
-from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.ir.nest.tree import axis_of, gather_accesses, is_register, loops_around, statements
+from aotensor.ir.nest.tree import axis_of, gather_accesses, is_injective, is_register, loops_around, statements
 from aotensor.ir.upstream import walk
 from aotensor.passes.nest.unroll_and_jam import is_reassociable
 
@@ -62,13 +61,13 @@ def sums_of(loop: ForOp) -> list[Sum] | str:
             root = _memory(x)
             if isinstance(root.owner, Operation) and loop.is_ancestor(root.owner):
                 continue  # private to the iteration
-            if statement.scatter is None and _is_injective(subscripts, loop):
+            if statement.scatter is None and is_injective(subscripts, loop):
                 owned[root].append(subscripts)
                 continue
             combine = _combination(statement, number)
             if combine is None or not isinstance(x.owner, ValueOp) or x.owner.lanes is not None:
                 return f"iterations write to the same elements of a {_kind(x)}"
-            if any(_is_injective(subscripts, outer) for outer in loops_around(loop)):
+            if any(is_injective(subscripts, outer) for outer in loops_around(loop)):
                 return f"each iteration of an outer loop updates a part of a {_kind(x)}"
             if x in found and type(found[x].combine) is not type(combine):
                 return f"a {_kind(x)} is updated in several ways"
@@ -90,11 +89,6 @@ def _coincide_per_iteration(read: Sequence[Subscript], written: Sequence[Subscri
     """Do two accesses touch the same element only in the same iteration of the loop?"""
     along = axis_of(written, loop)
     return read == written or (along is not None and along == axis_of(read, loop))
-
-
-def _is_injective(subscripts: Sequence[Subscript], loop: LoopOp) -> bool:
-    """Does an access touch a different element in each iteration of the loop?"""
-    return axis_of(subscripts, loop) is not None or any(stride_along(x, loop.counter) for x in subscripts)
 
 
 def _memory(x: SSAValue) -> SSAValue:
