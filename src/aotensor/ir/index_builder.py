@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf, tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, DenseIntOrFPElementsAttr, IntegerAttr, i32
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -19,7 +19,7 @@ from xdsl.rewriter import InsertPoint
 from aotensor.core import dtypes
 from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.scalar_builder import Scalar, ScalarBuilder
-from aotensor.ir.types import element_type
+from aotensor.ir.types import SEGMENTS, element_type, i64, index, segment_sizes
 
 Extent: TypeAlias = int | Scalar
 
@@ -207,7 +207,7 @@ class BodyBuilder(IndexBuilder):
         self._extents = tuple(extents)
         self._canonical = canonical
         self.reads: list[tuple[Tensor, tuple[AffineExpr, ...]]] = []
-        self.indices = [self.emit(linalg.IndexOp(d), dtypes.INDEX) for d in range(len(extents))]
+        self.indices = [self.emit(_counter(d), dtypes.INDEX) for d in range(len(extents))]
 
     def load(self, x: Tensor, *indices: Extent) -> Scalar:
         expressions = [self._affine(i, n) for i, n in zip(indices, x.extents, strict=True)]
@@ -244,6 +244,10 @@ def align(x: Tensor, extents: Sequence[Extent], counters: Sequence[Scalar]) -> l
     return [0 if n == 1 and w != 1 else c for n, w, c in zip(x.extents, wide, own, strict=True)]
 
 
+def _counter(dim: int) -> linalg.IndexOp:
+    return linalg.IndexOp.create(properties={"dim": IntegerAttr(dim, i64)}, result_types=[index])
+
+
 def generic(
     inputs: Sequence[SSAValue],
     outputs: Sequence[SSAValue],
@@ -261,7 +265,7 @@ def generic(
         properties={
             "indexing_maps": _array(tuple(maps)),
             "iterator_types": _array(tuple(iterators)),
-            "operandSegmentSizes": _segments(len(inputs), len(outputs)),
+            SEGMENTS: segment_sizes(len(inputs), len(outputs)),
         },
         regions=[body],
     )
@@ -276,8 +280,3 @@ def index_map(rank: int, where: tuple[AffineExpr, ...]) -> AffineMapAttr:
 @lru_cache(4096)
 def _array(attributes: tuple[Attribute, ...]) -> ArrayAttr[Attribute]:
     return ArrayAttr(attributes)
-
-
-@lru_cache(1024)
-def _segments(inputs: int, outputs: int) -> Attribute:
-    return DenseArrayBase.from_list(i32, [inputs, outputs])

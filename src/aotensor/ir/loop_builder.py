@@ -28,6 +28,7 @@ from xdsl.rewriter import InsertPoint
 from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.location import LocatedBuilder
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
+from aotensor.ir.types import SEGMENTS, segment_sizes
 from aotensor.ir.upstream import GatherOp, ParallelOp, PrefetchOp, ReduceOp
 
 STACK_ALIGNMENT: Final = 64
@@ -80,8 +81,12 @@ class LoopBuilder(IndexBuilder):
         with self.inside(block):
             counter = Scalar(block.args[0], "index")
             results = body(counter, [Scalar(a, c.dtype) for a, c in zip(block.args[1:], carried, strict=True)])
-            self.builder.insert(scf.YieldOp(*(r.ssa for r in results)))
-        op = scf.ForOp(low.ssa, high.ssa, stride.ssa, [c.ssa for c in carried], Region(block))
+            self.builder.insert(scf.YieldOp.create(operands=[r.ssa for r in results]))
+        op = scf.ForOp.create(
+            operands=[low.ssa, high.ssa, stride.ssa, *(c.ssa for c in carried)],
+            result_types=[c.ssa.type for c in carried],
+            regions=[Region(block)],
+        )
         if not is_vectorisable:
             op.attributes["novector"] = UnitAttr()
         if not is_unrolled:
@@ -163,8 +168,9 @@ class LoopBuilder(IndexBuilder):
         for block, make in zip(blocks, (then, otherwise), strict=True):
             with self.inside(block):
                 results = make()
-                self.builder.insert(scf.YieldOp(*(r.ssa for r in results)))
-        op = scf.IfOp(condition.ssa, [r.ssa.type for r in results], Region(blocks[0]), Region(blocks[1]))
+                self.builder.insert(scf.YieldOp.create(operands=[r.ssa for r in results]))
+        types, regions = [r.ssa.type for r in results], [Region(block) for block in blocks]
+        op = scf.IfOp.create(operands=[condition.ssa], result_types=types, regions=regions)
         self.builder.insert(op)
         return [Scalar(r, old.dtype) for r, old in zip(op.results, results, strict=True)]
 
@@ -184,7 +190,11 @@ class LoopBuilder(IndexBuilder):
             return self.reinterpret(self.allocate(element, most), extents)
         dynamic = [n.ssa for n in extents if isinstance(n, Scalar)]
         shape = [n if isinstance(n, int) else DYNAMIC_INDEX for n in extents]
-        op = memref.AllocOp(dynamic, [], MemRefType(element, shape))
+        op = memref.AllocOp.create(
+            operands=dynamic,
+            result_types=[MemRefType(element, shape)],
+            properties={SEGMENTS: segment_sizes(len(dynamic), 0)},
+        )
         self.builder.insert(op)
         return op.memref
 

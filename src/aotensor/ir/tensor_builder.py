@@ -357,7 +357,8 @@ class TensorBuilder(LibraryBuilder):
         if start is None:
             return self.empty(extents, dtype)
         self.fit([extents])
-        made = self.insert_op(tensor.SplatOp(start.ssa, dynamic(extents), tensor_type(dtype, static(extents))))
+        kind = tensor_type(dtype, static(extents))
+        made = self.insert_op(tensor.SplatOp.create(operands=[start.ssa, *dynamic(extents)], result_types=[kind]))
         return Tensor(made, dtype, tuple(extents))
 
     def _generic(
@@ -386,7 +387,8 @@ class TensorBuilder(LibraryBuilder):
 
     def _unwrap(self, x: Tensor) -> Tensor:
         """The scalar in a tensor of rank 0, such as the result of a reduction."""
-        return Tensor(self.insert_op(tensor.ExtractOp(x.ssa, [], element_type(x.dtype))), x.dtype)
+        made = tensor.ExtractOp.create(operands=[x.ssa], result_types=[element_type(x.dtype)])
+        return Tensor(self.insert_op(made), x.dtype)
 
     def _combine(self, s: IndexBuilder, kind: str, x: Scalar, y: Scalar) -> Scalar:
         elementwise, s.fastmath = s.fastmath, self.reassociate

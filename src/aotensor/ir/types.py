@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
     BytesAttr,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     Float32Type,
     Float64Type,
@@ -38,6 +39,15 @@ _ELEMENTS: Final[dict[str, Any]] = {
 DTYPE_OF_FLOAT: Final = {_ELEMENTS[record.ir]: name for name, record in DTYPES.items() if record.kind == "f"}
 """The dtype of each floating-point type of MLIR."""
 _SIGNED: Final = DTYPE_OF_FLOAT | {_ELEMENTS[record.ir]: name for name, record in DTYPES.items() if record.kind == "i"}
+
+SEGMENTS: Final = "operandSegmentSizes"
+"""The property with the sizes of the groups of operands of an operation."""
+
+
+@lru_cache(maxsize=4096)
+def segment_sizes(*sizes: int) -> Attribute:
+    """The value of the property `SEGMENTS`."""
+    return DenseArrayBase.from_list(i32, sizes)
 
 
 def element_type(dtype: str) -> Any:

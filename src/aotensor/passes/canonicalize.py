@@ -25,6 +25,7 @@ from aotensor.core.dtypes import DTYPES
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import LapackOp, ReshapeOp
 from aotensor.ir.dialect_sparse import ProductAtOp
+from aotensor.ir.index_builder import generic
 from aotensor.ir.types import DTYPE_OF_FLOAT, index
 from aotensor.ir.upstream import walk
 from aotensor.passes.lapack.unused_results import drop_unused_results
@@ -157,7 +158,7 @@ def drop_inputs(op: linalg.GenericOp, numbers: Sequence[int], value: SSAValue) -
     maps = [m for n, m in enumerate(op.indexing_maps) if n not in numbers]
     body = Region()
     op.body.move_blocks(body)
-    new = linalg.GenericOp(inputs, list(op.outputs), body, maps, list(op.iterator_types), [r.type for r in op.results])
+    new = generic(inputs, op.outputs, body, maps, list(op.iterator_types))
     parent = op.parent
     assert parent is not None
     new.location = op.location

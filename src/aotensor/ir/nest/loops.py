@@ -6,10 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     IndexType,
     TensorType,
-    i32,
 )
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.irdl import (
@@ -29,7 +27,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from aotensor.ir.nest.expression_parser import ExpressionParser
 from aotensor.ir.nest.schedule import UNSCHEDULED, Schedule, ScheduleAttr
-from aotensor.ir.nest.segments import op_with_segments
+from aotensor.ir.nest.segments import create, op_with_segments, optional, sizes_of
+from aotensor.ir.types import SEGMENTS
 
 
 class LoopOp(IRDLOperation):
@@ -92,7 +91,8 @@ class ForOp(LoopOp):
     def __init__(
         self, upper: SSAValue, body: Region | Block, lower: SSAValue | None = None, step: SSAValue | None = None
     ) -> None:
-        super().__init__(operands=[upper, lower, step], regions=[body if isinstance(body, Region) else Region(body)])
+        regions = [body if isinstance(body, Region) else Region(body)]
+        create(self, [[upper], optional(lower), optional(step)], regions=regions)
 
     @property
     def is_whole(self) -> bool:
@@ -101,9 +101,9 @@ class ForOp(LoopOp):
 
     def set_bounds(self, upper: SSAValue, lower: SSAValue) -> None:
         """Replace the bounds of the loop, and keep its step."""
-        step = [] if self.step is None else [self.step]
-        self.operands = [upper, lower, *step]
-        self.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [1, 1, len(step)])
+        groups = [[upper], [lower], optional(self.step)]
+        self.operands = [x for group in groups for x in group]
+        self.properties[SEGMENTS] = sizes_of(groups)
 
     def verify_(self) -> None:
         _verify_loop(self)

@@ -33,10 +33,9 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     TensorType,
     UnitAttr,
-    i32,
     i64,
 )
-from xdsl.ir import Attribute, ParametrizedAttribute, Region, SSAValue
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -57,8 +56,9 @@ from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from aotensor.ir.nest.loops import LoopOp
-from aotensor.ir.nest.segments import integers, op_with_segments
+from aotensor.ir.nest.segments import create, integers, op_with_segments, optional, sizes_of
 from aotensor.ir.nest.syntax import Computing, Subscript, Writing, parse_accesses, print_accesses
+from aotensor.ir.types import SEGMENTS
 
 
 @irdl_op_definition
@@ -71,7 +71,7 @@ class YieldOp(IRDLOperation):
     assembly_format = "($values^ `:` type($values))? attr-dict"
 
     def __init__(self, *values: SSAValue) -> None:
-        super().__init__(operands=[values])
+        Operation.__init__(self, operands=values)
 
 
 @op_with_segments
@@ -118,10 +118,11 @@ class ValueOp(IRDLOperation):
     ) -> None:
         """Create a declaration. row: the operands `part` and `number`."""
         part, number = row or (None, None)
-        super().__init__(
-            operands=[sizes, init, over, first, part, number],
-            result_types=[result],
-            properties={
+        create(
+            self,
+            [sizes, *map(optional, (init, over, first, part, number))],
+            [result],
+            {
                 "output": None if output is None else IntegerAttr(output, i64),
                 "lanes": None if lanes is None else IntegerAttr(lanes, i64),
                 "folded": UnitAttr() if is_folded else None,
@@ -130,10 +131,9 @@ class ValueOp(IRDLOperation):
 
     def set_memory(self, over: SSAValue | None = None, output: int | None = None) -> None:
         """Set the memory of the value: that of another value (`over`), or of an output."""
-        single = [[] if x is None else [x] for x in (self.init, over, self.first, self.part, self.number)]
-        segments = [list(self.sizes), *single]
-        self.operands = [x for segment in segments for x in segment]
-        self.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, list(map(len, segments)))
+        groups = [self.sizes, *map(optional, (self.init, over, self.first, self.part, self.number))]
+        self.operands = [x for group in groups for x in group]
+        self.properties[SEGMENTS] = sizes_of(groups)
         if output is None:
             self.properties.pop("output", None)
         else:
@@ -187,13 +187,14 @@ class DoOp(IRDLOperation):
         scatter: int | None = None,
     ) -> None:
         accesses = [indices for _, indices in (*inputs, *outputs)]
-        super().__init__(
-            operands=[[x for x, _ in inputs], [x for x, _ in outputs], _values(accesses)],
-            regions=[body],
+        create(
+            self,
+            [[x for x, _ in inputs], [x for x, _ in outputs], _values(accesses)],
             properties={
                 "positions": _positions(accesses),
                 "scatter": None if scatter is None else IntegerAttr(scatter, i64),
             },
+            regions=[body],
         )
 
     def access(self, number: int) -> list[Subscript]:
@@ -212,10 +213,9 @@ class DoOp(IRDLOperation):
     ) -> None:
         """Replace the accessed tensors and subscripts; the arguments of the body stay the same."""
         accesses = [indices for _, indices in (*inputs, *outputs)]
-        values = _values(accesses)
-        self.operands = [*(x for x, _ in (*inputs, *outputs)), *values]
-        sizes = DenseArrayBase.from_list(i32, [len(inputs), len(outputs), len(values)])
-        self.properties["operandSegmentSizes"] = sizes
+        groups = [[x for x, _ in inputs], [x for x, _ in outputs], _values(accesses)]
+        self.operands = [x for group in groups for x in group]
+        self.properties[SEGMENTS] = sizes_of(groups)
         self.properties["positions"] = _positions(accesses)
 
     @property

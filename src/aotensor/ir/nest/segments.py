@@ -1,18 +1,20 @@
-"""Fast access to the operands of operations with several groups of operands."""
+"""Fast creation of operations with several groups of operands, and fast access to the operands."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, OptOperandDef, VarOperandDef, irdl_op_definition
 
+from aotensor.ir.types import SEGMENTS, segment_sizes
+
 _OpT = TypeVar("_OpT", bound=IRDLOperation)
-SIZES: Final = "operandSegmentSizes"
 
 
 def op_with_segments(cls: type[_OpT]) -> type[_OpT]:
@@ -28,6 +30,39 @@ def op_with_segments(cls: type[_OpT]) -> type[_OpT]:
     return cls
 
 
+def create(
+    op: IRDLOperation,
+    groups: Sequence[Sequence[SSAValue]],
+    result_types: Sequence[Attribute] = (),
+    properties: Mapping[str, Attribute | None] | None = None,
+    regions: Sequence[Region] = (),
+) -> None:
+    """Initialise a new operation from its groups of operands; properties that are None are left out.
+
+    xDSL's own initialiser checks the arguments against the definition of the operation, which takes half the time.
+    """
+    Operation.__init__(
+        op,
+        operands=[x for group in groups for x in group],
+        result_types=result_types,
+        properties={
+            **{name: x for name, x in (properties or {}).items() if x is not None},
+            SEGMENTS: sizes_of(groups),
+        },
+        regions=regions,
+    )
+
+
+def sizes_of(groups: Sequence[Sequence[SSAValue]]) -> Attribute:
+    """The property with the sizes of the groups of operands."""
+    return segment_sizes(*map(len, groups))
+
+
+def optional(x: SSAValue | None) -> Sequence[SSAValue]:
+    """The group of an optional operand."""
+    return () if x is None else (x,)
+
+
 class _Segment:
     """Accessor of one group of operands: a sequence, a single operand, or None for an absent optional one."""
 
@@ -36,7 +71,7 @@ class _Segment:
         self._is_one = is_one
 
     def __get__(self, op: Operation, cls: type[Operation] | None = None) -> Any:
-        sizes = op.properties[SIZES]
+        sizes = op.properties[SEGMENTS]
         assert isinstance(sizes, DenseArrayBase)
         first, last = _places(sizes.data.data)[self._number]
         if self._is_one:
