@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from aotensor.verification.library import verify_library
+from aotensor.verification.limits import LIMITS, NO_LIMITS
 from aotensor.verification.report import Report
 from aotensor.verification.verify import verify_function
 from aotensor_cli.model import load_model
@@ -26,6 +27,7 @@ def run(
     seed: int,
     rtol: float | None,
     gradients: bool,
+    limits: bool,
     tool: str | None,
     train: str | None,
     optimizer: str | None,
@@ -44,11 +46,11 @@ def run(
         with naming(path):
             reports = [verify_library(path, read_library(path))]
     else:
-        reports = []
+        reports, chosen = [], LIMITS if limits else NO_LIMITS
         functions = list(load_model(subject, training.wrt if training is not None else ()).functions)
         for f in [*functions, *(with_steps(functions, training) if training is not None else [])]:
             with progress(f"verifying {f.name}") as begin, without_remarks():
-                reports.append(verify_function(f, samples, seed, rtol, gradients, begin, tool == "cc"))
+                reports.append(verify_function(f, samples, seed, rtol, gradients, begin, tool == "cc", chosen))
     _show(reports, as_json)
     return Exit.DONE if all(reports) else Exit.WRONG
 
@@ -56,7 +58,7 @@ def run(
 def _refuse_options_of_models(path: Path) -> None:
     """Raise a Refusal for an option that a library, which is checked with its recorded calls, does not use."""
     context = click.get_current_context(silent=True)
-    for name in ("samples", "seed", "rtol", "gradients"):
+    for name in ("samples", "seed", "rtol", "gradients", "limits"):
         if context is not None and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise Refusal(f"{path}: a library is checked with its recorded calls, without --{name}", "verify the model")
 

@@ -109,7 +109,8 @@ def test_c_source_is_a_row(call: Call, model: Path, library: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("--samples", "3"), ("--seed", "0"), ("--rtol", "1"), ("--no-gradients", "")]
+    ("option", "value"),
+    [("--samples", "3"), ("--seed", "0"), ("--rtol", "1"), ("--no-gradients", ""), ("--no-limits", "")],
 )
 def test_a_library_has_its_calls(call: Call, library: Path, option: str, value: str) -> None:
     answer = call("verify", library, option, *([value] if value else []))

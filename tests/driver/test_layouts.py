@@ -15,6 +15,8 @@ import aotensor.tensor as at
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.verification.answers import Answers
+from aotensor.verification.limits import Limits
 from aotensor.verification.values import check_compiled, check_interpreted
 from aotensor_runtime.errors import ArgumentValueError, OutOfMemory
 from aotensor_runtime.manifest import Manifest
@@ -86,9 +88,10 @@ def test_wrong_extents_are_those_of_the_caller(made: aot.driver.artifact.Artifac
 
 def test_all_stages_agree() -> None:
     build = Build([f := column_major()], None, Options(opt_level=0))
+    answers = Answers(f, 2, 0, Limits())
     for stage in ("tensor", "tensor-opt"):
-        assert check_interpreted(f, build, stage, 2, 0, None) == "2 samples agree"
-    assert check_compiled(f, build, 2, 0, None) == "2 samples agree"
+        assert check_interpreted(answers, build, stage, None) == "2 samples agree"
+    assert check_compiled(answers, build, None) == "2 samples agree"
 
 
 def test_without_a_heap(tmp_path: Path) -> None:

@@ -12,13 +12,17 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor import OpFromGraph
 from aotensor.api.function import Function
+from aotensor.driver.build import Build
+from aotensor.driver.recipe import Options
 from aotensor.gradient import grad, grad_scale, undefined_grad
 from aotensor.graph.variable import Variable
 from aotensor.sampling.rounding import nearby
+from aotensor.verification.answers import Answers
 from aotensor.verification.derivatives import measure
 from aotensor.verification.derivatives.check import GradientChecks
 from aotensor.verification.derivatives.ladder import STEPS, Derivative, Ladder, judge_differences, judge_order
 from aotensor.verification.derivatives.verdict import Gradient, Judgement, Verdict
+from aotensor.verification.limits import Limits
 from aotensor.verification.report import CheckFailed, CheckSkipped
 
 RIGHT, WRONG, NOISY = Verdict
@@ -183,6 +187,44 @@ def test_the_first_wrong_op_of_a_graph_is_named() -> None:
     assert "cube{backward=2.0, forward=1.0}(exp(x) + tanh(y)), made at " in culprit
     assert wrong.site is not None
     assert f"made at {wrong.site}: by " in culprit
+
+
+def _powers(backward: float = 1.0) -> Function:
+    x = at.vector("x", dtype="float64", shape=(3,))
+    states, _ = at.scan(lambda old: Cube(backward)(old) * 0.5 + 0.1, None, x, n_steps=3)
+    return aot.function([x], {"cubes": states[-1], "sum": states[-1].sum()}, name="powers")
+
+
+@pytest.mark.parametrize("backward", [1.0, 1.01])
+def test_derivatives_of_long_loops_are_checked_by_compiled_code(backward: float) -> None:
+    """Without an evaluation by the reference, differences of compiled code find what is wrong."""
+    f, limits = _powers(backward), Limits(point=1)
+    checks, build = GradientChecks(f, 0, limits), Build([f], None, Options(opt_level=0))
+    checks.compile(build, Answers(f, 2, 0, limits), None)
+    note = "; at 2 of 2 points by compiled code only: the loops of the reference need too many evaluations"
+    with pytest.raises(CheckSkipped, match="the loops of the reference need too many"):
+        checks.row("complex step")
+    if backward == 1:
+        assert checks.row("duality") == checks.row("differences") == f"4 of 4 derivatives right{note}"
+    assert {x.verdict for x in checks.gradients} == ({RIGHT} if backward == 1 else {WRONG})
+    assert {x.execution for gradient in checks.gradients for x in gradient.findings} == {"compiled"}
+
+
+def test_derivatives_of_many_operations_are_left_out() -> None:
+    f, limits = _powers(), Limits(point=1, derivatives=30)
+    checks, build = GradientChecks(f, 0, limits), Build([f], None, Options(opt_level=0))
+    assert "derivatives of more than 30 operations are left out (" in checks.compile(
+        build, Answers(f, 1, 0, limits), None
+    )
+    verdicts = {x.output: (x.verdict, x.detail) for x in checks.gradients}
+    assert sorted(verdict.value for verdict, _ in verdicts.values()) == ["right", "too noisy to tell"]
+    assert any("operations, and the loops of the reference need too many" in text for _, text in verdicts.values())
+    none = GradientChecks(f, 0, Limits(point=1, derivatives=1))
+    with pytest.raises(CheckSkipped, match="more than 1 operations are left out"):
+        none.compile(build, Answers(f, 1, 0, limits), None)
+    with pytest.raises(CheckSkipped, match="the loops of the reference need too many"):
+        none.row("duality")
+    assert {x.verdict for x in none.gradients} == {NOISY}
 
 
 def test_complex_step_finds_what_is_wrong_by_little(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,10 @@ import aotensor.tensor as at
 from aotensor.graph.subgraph import TooLongError
 from aotensor.sampling import samples as sampling
 from aotensor.sampling.samples import Sampler, reference_values
+from aotensor.verification import answers as answering
 from aotensor.verification import values as checked_values
+from aotensor.verification.answers import Answers
+from aotensor.verification.limits import Limits
 from aotensor.verification.report import CheckFailed, CheckSkipped, Report
 
 
@@ -76,18 +79,19 @@ def test_reference_values_leave_the_state_alone() -> None:
 def test_wrong_values_and_refusals_are_told() -> None:
     x = at.vector("x", dtype="float64")
     f = aot.function([x], x + 1, name="f")
-    right = checked_values.compare_on_samples(f, lambda arrays: [arrays["x"] + 1], 5, 0, None)
+    answers = Answers(f, 5, 0, Limits())
+    right = checked_values.compare_on_samples(answers, lambda arrays: [arrays["x"] + 1], None)
     assert right == "5 samples agree"
     with pytest.raises(CheckFailed, match=r"sample 0 \(small, normal\): out: .* instead of .* at \[0\], 3 of 3"):
-        checked_values.compare_on_samples(f, lambda arrays: [arrays["x"] + 1.001], 5, 0, None)
+        checked_values.compare_on_samples(answers, lambda arrays: [arrays["x"] + 1.001], None)
     with pytest.raises(CheckFailed, match=r"float32\[3\] instead of float64\[3\]"):
-        checked_values.compare_on_samples(f, lambda arrays: [(arrays["x"] + 1).astype("float32")], 5, 0, None)
+        checked_values.compare_on_samples(answers, lambda arrays: [(arrays["x"] + 1).astype("float32")], None)
 
     def refuse(_: object) -> list[Any]:
         raise ValueError("too long")
 
     with pytest.raises(CheckFailed, match="only the compiled code refuses: too long"):
-        checked_values.compare_on_samples(f, refuse, 5, 0, None)
+        checked_values.compare_on_samples(answers, refuse, None)
 
 
 def test_ill_conditioned_values_get_more_room() -> None:
@@ -99,9 +103,41 @@ def test_ill_conditioned_values_get_more_room() -> None:
         with np.errstate(invalid="ignore"):
             return [np.sin(arrays["x"] * 1e6 * (1 + 4e-16))]
 
-    checked_values.compare_on_samples(f, shifted, 4, 0, None)
+    answers = Answers(f, 4, 0, Limits())
+    checked_values.compare_on_samples(answers, shifted, None)
     with pytest.raises(CheckFailed):
-        checked_values.compare_on_samples(f, shifted, 4, 0, 1e-14)
+        checked_values.compare_on_samples(answers, shifted, 1e-14)
+
+
+def test_samples_with_long_loops_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reference is evaluated once for all checks; samples without an answer are run, and not compared."""
+    x, ran, evaluated = at.vector("x", dtype="float64"), [], []
+    states, _ = at.scan(lambda row, old: old * 0.5 + row, x, at.constant(1.0))
+    f = aot.function([x], states[-1], name="f")
+
+    def counted(*given: Any) -> list[Any]:
+        evaluated.append(given)
+        return reference_values(*given)
+
+    def half(arrays: dict[str, Any]) -> list[Any]:
+        ran.append(arrays["x"].shape)
+        if not arrays["x"].size:
+            raise IndexError("no row")
+        return reference_values(f, arrays)
+
+    monkeypatch.setattr(answering, "reference_values", counted)
+    steps = Answers(f, 4, 0, Limits(sample=12, interpreted=5))
+    left_out = "left out: the loops of the reference need too many evaluations"
+    assert checked_values.compare_on_samples(steps, half, None) == f"2 samples agree, 1 refused by both, 1 {left_out}"
+    assert (len(ran), len(evaluated)) == (4, 4)
+    assert checked_values.compare_on_samples(steps, half, None).startswith("2 samples agree")
+    assert len(evaluated) == 4
+    ran.clear()
+    some = checked_values.compare(steps.view, half, steps, np.random.default_rng(0), None, steps.limits.interpreted)
+    assert some == f"1 samples agree, 1 refused by both, 2 {left_out}" and ran == [(1,), (0,)]
+    assert [x.outcome is None for x in Answers(f, 4, 0, Limits(samples=20))] == [False, False, False, True]
+    with pytest.raises(CheckSkipped, match=f"0 agree, 2 {left_out}"):
+        checked_values.compare_on_samples(Answers(f, 2, 0, Limits(sample=0)), half, None)
 
 
 def test_report_is_falsy_when_a_check_fails() -> None:

@@ -20,6 +20,10 @@ from aotensor_cli.reading.completion import complete_subject
 @click.option("--rtol", type=FiniteRange(min=0), help="Relative tolerance. Default: by dtype and condition.")
 @click.option("--gradients/--no-gradients", default=True, help="Check gradients of floating outputs.")
 @click.option(
+    "--limits/--no-limits", default=True, show_default=True,
+    help="Leave out samples and derivatives that take minutes, such as long loops in the reference, and say which.",
+)  # fmt: skip
+@click.option(
     "--with", "tool", type=click.Choice(["cc"]),
     help="Also compile the C source with the system's C compiler: its bits must be those of --fp strict.",
 )  # fmt: skip

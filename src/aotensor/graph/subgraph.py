@@ -20,13 +20,14 @@ from aotensor.graph.walk import compute_all, evaluated, leaves, replace, toposor
 
 
 @dataclass
-class _Allowance:
-    """Number of body nodes that may still be evaluated; shared by all loops within `at_most`."""
+class Allowance:
+    """Number of body nodes that may be evaluated, and that were; shared by all loops within `at_most`."""
 
-    left: int
+    most: float
+    used: int = 0
 
 
-_ALLOWANCE: ContextVar[_Allowance | None] = ContextVar("_ALLOWANCE", default=None)
+_ALLOWANCE: ContextVar[Allowance | None] = ContextVar("_ALLOWANCE", default=None)
 
 
 class TooLongError(Exception):
@@ -34,11 +35,15 @@ class TooLongError(Exception):
 
 
 @contextmanager
-def at_most(evaluations: int) -> Iterator[None]:
-    """Context manager that limits the number of body nodes evaluated in all loops together; each takes microseconds."""
-    token = _ALLOWANCE.set(_Allowance(evaluations))
+def at_most(evaluations: float) -> Iterator[Allowance]:
+    """Context manager that limits the number of body nodes evaluated in all loops together; each takes microseconds.
+
+    Its value counts them. A context manager inside of another one has a limit and a count of its own.
+    """
+    allowance = Allowance(evaluations)
+    token = _ALLOWANCE.set(allowance)
     try:
-        yield
+        yield allowance
     finally:
         _ALLOWANCE.reset(token)
 
@@ -102,8 +107,8 @@ class Subgraph:
         Raises: TooLongError for more evaluations than `at_most` allows.
         """
         if (allowance := _ALLOWANCE.get()) is not None:
-            allowance.left -= len(self.nodes)
-            if allowance.left < 0:
+            allowance.used += len(self.nodes)
+            if allowance.used > allowance.most:
                 raise TooLongError
         is_complex = any(x.dtype.kind == "c" for x in arrays)
         compute = continued if is_complex else evaluated

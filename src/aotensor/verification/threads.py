@@ -13,9 +13,9 @@ import numpy as np
 
 from aotensor.core.types import Array
 from aotensor.driver.build import Build
-from aotensor.driver.definition import Definition
 from aotensor.passes.target import Target
-from aotensor.sampling.dense_view import Arrays, DenseView
+from aotensor.sampling.dense_view import Arrays
+from aotensor.verification.answers import Answers
 from aotensor.verification.report import CheckFailed
 from aotensor.verification.values import compare_on_samples
 from aotensor_runtime import Library
@@ -27,11 +27,12 @@ def small_chunks(facts: Target) -> Target:
     return replace(facts, chunk_work=1, sum_work=0, fewest_iterations=2, chunk_group=1, row_group=1)
 
 
-def check_threads(f: Definition, build: Build, samples: int, seed: int, rtol: float | None) -> str:
+def check_threads(answers: Answers, build: Build, rtol: float | None) -> str:
     """Compare several numbers of threads and the reference on the same samples.   Raises: CheckFailed, CheckSkipped"""
-    options = build.options
-    again = Build([f], build.name, replace(options, facts=small_chunks(options.facts or options.machine().facts)))
-    function, view = Library(again.shared).functions[f.name], DenseView.from_function(f)
+    options, view, name = build.options, answers.view, answers.f.name
+    facts = small_chunks(options.facts or options.machine().facts)
+    again = Build([answers.f], build.name, replace(options, facts=facts, verify=False))
+    function = Library(again.shared).functions[name]
 
     def evaluate(arrays: Arrays) -> Sequence[Array]:
         values = view.join_values(list(arrays.values()))
@@ -42,4 +43,4 @@ def check_threads(f: Definition, build: Build, samples: int, seed: int, rtol: fl
         return found[0]
 
     shown = ", ".join(map(str, THREADS[:-1])) + f" and {THREADS[-1]}"
-    return f"{shown} threads: {compare_on_samples(f, evaluate, samples, seed, rtol)}, to the last bit with each other"
+    return f"{shown} threads: {compare_on_samples(answers, evaluate, rtol)}, to the last bit with each other"

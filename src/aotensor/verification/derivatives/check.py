@@ -14,27 +14,31 @@ from aotensor.driver.build import Build
 from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options
 from aotensor.errors import AotensorError, UnsupportedError
+from aotensor.graph.subgraph import TooLongError, at_most
 from aotensor.sampling.dense_view import Arrays, DenseView
 from aotensor.sampling.pairs import to_pairs
 from aotensor.sampling.samples import Sample, Sampler, reference_values
+from aotensor.verification.answers import Answers, answered
 from aotensor.verification.child import Job
 from aotensor.verification.derivatives.culprit import first_culprit, intended_change
 from aotensor.verification.derivatives.measure import METHODS, Point, PointChecks
 from aotensor.verification.derivatives.program import Compiled, Derivatives, Execution, Reference
 from aotensor.verification.derivatives.verdict import Finding, Gradient, Judgement, Verdict, concluded
+from aotensor.verification.limits import NO_LIMITS, Limits
 from aotensor.verification.report import CheckFailed, CheckSkipped
 from aotensor.verification.values import compare
 from aotensor_runtime import Library, LibraryFunction
 from aotensor_runtime.vectors import call_with_state
 
 _DOMAINS: Final = ("normal", "unit")
+_TOO_LONG: Final = "the loops of the reference need too many evaluations"
 
 
-def gradient_jobs(f: Definition, build: Build, samples: int, seed: int, rtol: float | None) -> list[Job]:
-    """The checks of all derivatives of f, compiled by `build`, with verdicts on each gradient."""
-    checks = GradientChecks(f, seed)
+def gradient_jobs(answers: Answers, build: Build, rtol: float | None) -> list[Job]:
+    """The checks of all derivatives of a function, compiled by `build`, with verdicts on each gradient."""
+    checks = GradientChecks(answers.f, answers.seed, answers.limits)
     return [
-        Job("gradients compiled", lambda: checks.compile(build, samples, rtol)),
+        Job("gradients compiled", lambda: checks.compile(build, answers, rtol)),
         *(Job(f"gradients by {method}", partial(checks.row, method)) for method in METHODS),
         Job("verdicts on gradients", lambda: checks.gradients),
     ]
@@ -43,23 +47,28 @@ def gradient_jobs(f: Definition, build: Build, samples: int, seed: int, rtol: fl
 class GradientChecks:
     """All findings on derivatives of the floating outputs of f with respect to its floating inputs, at two points."""
 
-    def __init__(self, f: Definition, seed: int) -> None:
-        self._f, self._seed = f, seed
+    def __init__(self, f: Definition, seed: int, limits: Limits = NO_LIMITS) -> None:
+        self._f, self._seed, self._limits = f, seed, limits
         self._view = DenseView.from_function(f)
         inputs = {key: x for key, x in self._view.arguments.items() if is_float(x.dtype)}
         outputs = {key: y for key, y in self._view.results.items() if is_float(y.dtype)}
         self._derivatives = Derivatives(outputs if inputs else {}, inputs)
         self._reference = Reference(self._derivatives)
-        self._executions: list[Execution] = [self._reference]
+        self._compiled: Compiled | None = None
         self._findings: dict[str, list[Finding]] = {}
+        self._larger: dict[str, int] = {}
+        self._is_long = False
 
-    def compile(self, build: Build, samples: int, rtol: float | None) -> str:
+    def compile(self, build: Build, answers: Answers, rtol: float | None) -> str:
         """Compile the derivatives, and compare them with the reference; later findings include the compiled ones.
 
         Raises: CheckFailed if they differ, CheckSkipped if there are none, or some op has no compiled derivative.
         """
         self._check_any()
-        f = self._derivatives.function(self._view.arguments, f"{self._f.name}_derivatives")
+        derivatives, self._larger = self._derivatives.within(self._limits.derivatives)
+        if not derivatives.pulled:
+            raise CheckSkipped(self._larger_text())
+        f = derivatives.function(self._view.arguments, f"{self._f.name}_derivatives")
         try:
             options = Options(
                 verify=True, opt_level=0
@@ -69,10 +78,11 @@ class GradientChecks:
             raise CheckSkipped(error.diagnostic.title) from error
         called = Library(build.shared).functions[self._f.name]
         derive = partial(call_with_state, derived)
-        self._executions.append(Compiled(self._view, self._derivatives, partial(self._call, called), derive))
-        sampler = Sampler(self._f, self._seed)
-        chosen = list(self._with_directions(f, sampler.samples(samples)))
-        return compare(f, lambda arrays: derive(list(arrays.values())), chosen, sampler.rng, rtol)
+        self._compiled = Compiled(self._view, derivatives, partial(self._call, called), derive)
+        chosen = answered(f, self._with_directions(f, derivatives, answers), self._limits)
+        rng, long = np.random.default_rng(self._seed), sum(x.outcome is None for x in answers)
+        text = compare(f, lambda arrays: derive(list(arrays.values())), chosen, rng, rtol, left_out=long)
+        return text + (f"; {self._larger_text()}" if self._larger else "")
 
     def _call(self, function: LibraryFunction, arrays: Sequence[Array]) -> list[Array]:
         """Call the function itself with arrays of its view."""
@@ -86,6 +96,8 @@ class GradientChecks:
         if wrong:
             raise CheckFailed(str(wrong[0]))
         left = "".join(f"; {key}: {reason}" for key, reason in self._derivatives.left.items())
+        long = sum(not point.has_reference for point in self._points)
+        left += f"; at {long} of {len(self._points)} points by compiled code only: {_TOO_LONG}" if long else ""
         if not found:
             raise CheckSkipped(left[2:] or self._no_check_reason(method))
         right = [x for x in found if x.verdict is Verdict.RIGHT]
@@ -97,9 +109,13 @@ class GradientChecks:
         return text
 
     def _no_check_reason(self, method: str) -> str:
+        if not self._points and self._is_long:
+            return _TOO_LONG
         if not self._points or method != "complex step":
             return "no sample has finite values"
         point = self._points[0]
+        if not point.has_reference:
+            return _TOO_LONG
         for output, name in self._derivatives.pulled:
             try:
                 self._reference.continued(output, point.values, self._derivatives.inputs[name], point.directions[name])
@@ -116,7 +132,16 @@ class GradientChecks:
 
     @cached_property
     def _at_points(self) -> list[PointChecks]:
-        return [PointChecks(x, self._reference, execution) for x in self._points for execution in self._executions]
+        found = []
+        for point in self._points:
+            executions: list[Execution] = [self._reference] if point.has_reference else []
+            executions += [self._compiled] if self._compiled is not None else []
+            found += [PointChecks(point, self._reference, execution) for execution in executions]
+        return found
+
+    def _larger_text(self) -> str:
+        most, sizes = f"{self._limits.derivatives:,}", ", ".join(f"{key}: {n:,}" for key, n in self._larger.items())
+        return f"derivatives of more than {most} operations are left out ({sizes})"
 
     @cached_property
     def gradients(self) -> list[Gradient]:
@@ -125,6 +150,8 @@ class GradientChecks:
         for pair in self._derivatives.pulled:
             own = tuple(x for method in METHODS for x in self._findings_of(method) if (x.output, x.input) == pair)
             verdict, detail = concluded(own)
+            if not own and pair[0] in self._larger:
+                detail = f"left out: {self._larger[pair[0]]:,} operations, and {_TOO_LONG}"
             culprit = self._culprit if verdict is Verdict.WRONG else None
             found.append(Gradient(*pair, verdict, detail, own, culprit))
         return found
@@ -150,7 +177,8 @@ class GradientChecks:
     @cached_property
     def _culprit(self) -> str | None:
         outputs, inputs = list(self._derivatives.outputs.values()), list(self._derivatives.inputs.values())
-        found = (first_culprit(outputs, inputs, point.values, self._seed) for point in self._points)
+        points = [point for point in self._points if point.has_reference]
+        found = (first_culprit(outputs, inputs, point.values, self._seed) for point in points)
         return next((text for text in found if text is not None), None)
 
     @cached_property
@@ -160,29 +188,41 @@ class GradientChecks:
         points: list[Point] = []
         for domain in _DOMAINS:
             arrays = self._view.split(sampler.small(domain).arrays)
-            outputs = self._floating_results(arrays)
+            values = {self._view.arguments[name]: x for name, x in arrays.items()}
+            has_reference = True
+            try:
+                with at_most(self._limits.point):
+                    outputs = self._floating_results(arrays)
+            except TooLongError:
+                has_reference, self._is_long = False, True
+                outputs = None if self._compiled is None else self._compiled.values_at(values)
             if outputs and any(np.isfinite(y).all() for y in outputs.values()):
-                values = {self._view.arguments[name]: x for name, x in arrays.items()}
-                points.append(Point.at(self._reference, values, outputs, self._seed + len(points)))
+                seed = self._seed + len(points)
+                points.append(Point.at(self._reference, values, outputs, seed, has_reference))
         return points
 
     def _floating_results(self, arrays: Arrays) -> dict[str, Array] | None:
         """Values of the floating outputs; None if the reference refuses the arguments."""
         try:
-            found = dict(zip(self._view.results, reference_values(self._view, arrays), strict=True))
+            return self._floating(reference_values(self._view, arrays))
         except (AotensorError, ValueError, IndexError):
             return None
+
+    def _floating(self, results: Sequence[Array]) -> dict[str, Array]:
+        found = dict(zip(self._view.results, results, strict=True))
         return {key: found[key] for key in self._derivatives.outputs}
 
-    def _with_directions(self, f: Definition, samples: Iterator[Sample]) -> Iterator[Sample]:
-        """Finite samples, with random cotangents and tangents, for the derivatives."""
-        for number, sample in enumerate(samples):
-            arrays = self._view.split(sample.arrays)
-            outputs = self._floating_results(arrays)
-            if outputs is None or not all(np.isfinite(x).all() for x in (*arrays.values(), *outputs.values())):
+    def _with_directions(self, f: Definition, d: Derivatives, answers: Answers) -> Iterator[Sample]:
+        """Finite samples that have an answer, with random cotangents and tangents, for the derivatives `d`."""
+        for number, answer in enumerate(answers):
+            sample, arrays = answer.sample, answer.sample.arrays
+            if not isinstance(answer.outcome, list):
+                continue
+            outputs = self._floating(answer.outcome)
+            if not all(np.isfinite(x).all() for x in (*arrays.values(), *outputs.values())):
                 continue
             values = {self._view.arguments[name]: x for name, x in arrays.items()}
             point = Point.at(self._reference, values, outputs, self._seed + number)
-            extended, d = point.extended(self._derivatives), self._derivatives
+            extended = point.extended(d)
             order = [*self._view.arguments.values(), *d.cotangents.values(), *d.tangents.values()]
             yield Sample(sample.note, dict(zip(f.arguments, [extended[x] for x in order], strict=True)))

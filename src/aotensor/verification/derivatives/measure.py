@@ -13,7 +13,7 @@ from aotensor.core.dtypes import HALVES, epsilon
 from aotensor.core.types import Array
 from aotensor.errors import AotensorError
 from aotensor.graph.variable import Variable
-from aotensor.sampling.rounding import nearby
+from aotensor.sampling.rounding import nearby, perturb_by_ulp
 from aotensor.verification.derivatives.ladder import STEPS, Derivative, Ladder, judge_differences, judge_order
 from aotensor.verification.derivatives.program import Derivatives, Execution, Pair, Reference, Values
 from aotensor.verification.derivatives.verdict import Finding, Judgement, Verdict
@@ -53,18 +53,27 @@ _COMPLEX_ERROR: Final = 1e-25
 _DRAWS: Final = 3
 """Number of samples of the rounding of a value."""
 
+_UNSEEN: Final = 8
+"""Ulps by which inputs change where the rounding inside is not evaluated."""
+
 
 @dataclass(frozen=True)
 class Point:
-    """Values of the arguments, with random cotangents of all outputs and random directions of all inputs."""
+    """Values of the arguments, with random cotangents of all outputs and random directions of all inputs.
+
+    has_reference: is the reference evaluated here? Otherwise the loops of the function are too long for it.
+    """
 
     values: Values
     cotangents: dict[str, Array]
     directions: dict[str, Array]
     seed: int
+    has_reference: bool = True
 
     @staticmethod
-    def at(reference: Reference, values: Values, outputs: dict[str, Array], seed: int) -> Point:
+    def at(
+        reference: Reference, values: Values, outputs: dict[str, Array], seed: int, has_reference: bool = True
+    ) -> Point:
         """The point at these values of arguments.   outputs: values of the outputs, for their shapes"""
         rng, d = np.random.default_rng(seed), reference.derivatives
         cotangents = {key: _random(rng, y.shape, 0.5, 1.5) for key, y in outputs.items()}
@@ -72,7 +81,7 @@ class Point:
             key: _random(rng, values[x].shape, 0.5, 1.0) * rng.choice([-1.0, 1.0], values[x].shape)
             for key, x in d.inputs.items()
         }
-        return Point(values, cotangents, directions, seed)
+        return Point(values, cotangents, directions, seed, has_reference)
 
     def extended(self, d: Derivatives, moving: str | None = None) -> Values:
         """The values, and the direction of one input (or of all) for the tangent symbols of `d`; zeros for the
@@ -141,7 +150,7 @@ class PointChecks:
                 tolerance = _DERIVATIVE[tested] if tested == given else _COMPLEX[given]
                 return judge_differences(self._ladder(key, name), derivative, tolerance)
             case _:
-                if tested != "float64":
+                if tested != "float64" or not self._point.has_reference:
                     return None
                 x = self._execution.derivatives.inputs[name]
                 step = _complex_step(self._point, self._reference, key, name, x)
@@ -157,7 +166,11 @@ class _Derivatives:
         d = execution.derivatives
         values = point.extended(d)
         pulled, _ = execution.derivatives_at(values)
-        off = [[_nearby(d.pulled, values, point.seed + k, only) for k in range(_DRAWS)] for only in (False, True)]
+        off: list[list[dict[Pair, Array | None]]]
+        if point.has_reference:
+            off = [[_nearby(d.pulled, values, point.seed + k, only) for k in range(_DRAWS)] for only in (False, True)]
+        else:
+            off = [[{**execution.derivatives_at(x)[0]} for x in _moved(values, point.seed)]] * 2
         self.of: dict[Pair, Derivative] = {}
         self.dtypes = {key: d.dtype(key) for key in d.outputs}
         for pair, derivative in pulled.items():
@@ -232,13 +245,27 @@ def _ladders(point: Point, reference: Reference, execution: Execution, name: str
     }
 
 
+def _moved(values: Values, seed: int) -> list[Values]:
+    """The values with every number off by `_UNSEEN` ulps, several times: for rounding inside of compiled code."""
+    rng = np.random.default_rng(seed)
+    return [
+        {x: value + (_UNSEEN * (perturb_by_ulp(value, rng) - value)).astype(value.dtype) for x, value in values.items()}
+        for _ in range(_DRAWS)
+    ]
+
+
 def _noise(point: Point, reference: Reference, execution: Execution) -> dict[str, float]:
     """The rounding error of ⟨ȳ, y⟩, estimated by a change of every value by one ulp, times a safety factor."""
     d = execution.derivatives
     is_compiled = execution is not reference
     targets = d.outputs if is_compiled else reference.path
-    known = point.values if is_compiled else reference.values_of(point.values)
-    draws = [_nearby(targets, known, point.seed + draw) for draw in range(_DRAWS)]
+    draws: list[dict[str, Array | None]]
+    if point.has_reference:
+        known = point.values if is_compiled else reference.values_of(point.values)
+        draws = [_nearby(targets, known, point.seed + draw) for draw in range(_DRAWS)]
+    else:
+        first_input = next(iter(d.inputs.values()))
+        draws = [{**execution.evaluate_shifted(x, first_input, 0.0)} for x in _moved(point.values, point.seed)]
     noise = {}
     for key, y in targets.items():
         spread = _spread([_along(draw[key], point.cotangents[key]) for draw in draws])

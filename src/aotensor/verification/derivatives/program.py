@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -17,6 +18,7 @@ from aotensor.gradient.forward import pushforward
 from aotensor.gradient.reverse import pullback
 from aotensor.graph.continuation import continue_all
 from aotensor.graph.expansion import has_complex
+from aotensor.graph.subgraph import all_nodes
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import evaluate_all, leaves, replace, toposort
 from aotensor.sampling.dense_view import Graph
@@ -59,6 +61,25 @@ class Derivatives:
         pairs = zip(self.inputs, wrt, derivatives, strict=True)
         self.pulled.update({(key, name): derivative for name, x, derivative in pairs if x in reached})
         self.pushed[key] = tangent
+
+    def within(self, most: float) -> tuple[Derivatives, dict[str, int]]:
+        """(Derivatives of at most `most` operations, those of the smallest outputs; the operations of each other one)
+
+        Operations in the bodies of loops count.
+        """
+        sizes = {
+            key: len(all_nodes([*(y for (output, _), y in self.pulled.items() if output == key), tangent]))
+            for key, tangent in self.pushed.items()
+        }
+        larger, total = dict[str, int](), 0
+        for key in sorted(sizes, key=lambda key: sizes[key]):
+            total += sizes[key]
+            if total > most:
+                larger[key] = sizes[key]
+        smaller = copy(self)
+        smaller.pulled = {pair: y for pair, y in self.pulled.items() if pair[0] not in larger}
+        smaller.pushed = {key: y for key, y in self.pushed.items() if key not in larger}
+        return smaller, larger
 
     def dtype(self, output: str) -> str:
         """The least precise dtype on the paths to an output."""
@@ -153,8 +174,11 @@ class Compiled:
         self._call, self._derive = call, derive
 
     def evaluate_shifted(self, values: Values, x: Variable, change: Array | float) -> dict[str, Array]:
-        known = values | {x: np.asarray(values[x] + change, dtype=x.dtype)}
-        found = dict(zip(self._results, self._call([known[y] for y in self._arguments]), strict=True))
+        return self.values_at(values | {x: np.asarray(values[x] + change, dtype=x.dtype)})
+
+    def values_at(self, values: Values) -> dict[str, Array]:
+        """All floating outputs at `values`."""
+        found = dict(zip(self._results, self._call([values[y] for y in self._arguments]), strict=True))
         return {key: found[key] for key in self.derivatives.outputs}
 
     def derivatives_at(self, values: Values) -> tuple[dict[Pair, Array], dict[str, Array]]:
