@@ -220,6 +220,16 @@ def mixture_by_chunks(e: dict[str, Any], ax: Any) -> None:
     ax.legend()
 
 
+def shooting(e: dict[str, Any], ax: Any) -> None:
+    for duration, color in ((2.0, GREY), (3.0, BLUE), (4.0, ORANGE)):
+        best, times = e["steer"](e["DAMPING"], duration), duration * e["SHARES"]
+        ax.plot(times, best["torque"], ".", color=color, label=f"{duration:g}: effort {best['effort']:.2f}")
+        ax.plot(times, e["by_scipy"](e["DAMPING"], duration)[0], color=color, lw=0.8)
+    ax.axhline(0, color="k", lw=0.5)
+    ax.set(xlabel="time", ylabel="torque", title="the least effort to swing up; lines: solve_bvp")
+    ax.legend(title="duration")
+
+
 def _circle(centre: np.ndarray, radius: float) -> Any:
     from matplotlib.patches import Circle
 
