@@ -209,14 +209,14 @@ def test_a_wrong_status_is_found(program: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_derivative_that_is_a_little_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Elementwise.pullback
+    right = Elementwise.pullback_to
 
     def wrong(self: Any, *given: Any) -> Any:
         found = right(self, *given)
         return [x * (1 + 1e-5) for x in found] if self.name == "sin" else found
 
     assert graph_worker.findings([PLAIN]) == []
-    monkeypatch.setattr(Elementwise, "pullback", wrong)
+    monkeypatch.setattr(Elementwise, "pullback_to", wrong)
     assert {x.kind for x in graph_worker.findings([PLAIN])} == {"lop", "hvp"}
 
 
