@@ -151,7 +151,13 @@ def _extent(option: str, text: str) -> int:
 def _fix(kept: dict[str, _Value], name: str, value: _Value, option: str) -> None:
     """Record a value of an option under a name.   Raises: Refusal if the name has another value already"""
     if kept.setdefault(name, value) != value:
-        raise Refusal(f"{option} gives {name!r:.60} two values: {kept[name]} and {value}", "leave out one of them")
+        both = f"{_as_option(kept[name])} and {_as_option(value)}"
+        raise Refusal(f"{option} gives {name!r:.60} two values: {both}", "leave out one of them")
+
+
+def _as_option(value: object) -> str:
+    """An extent, or several, as an option gives them."""
+    return ",".join("?" if n is None else str(n) for n in value) if isinstance(value, tuple) else str(value)
 
 
 def extent_options(command: _Command) -> _Command:
