@@ -245,9 +245,10 @@ def _writable(spec: FunctionSpec, value: object, target: OutputSpec | SparseValu
     """An array for an output, of any layout.   how: the use that a sparse matrix does not allow, for the message"""
     if isinstance(target, SparseValue):
         raise ArgumentTypeError(f"{spec.name}: output {target.name} is a sparse matrix, whose memory {how}")
-    if type(value) is not np.ndarray or value.dtype != DTYPES[target.dtype]:
+    has_dtype = isinstance(value, np.ndarray) and value.dtype == DTYPES[target.dtype]
+    if type(value) is not np.ndarray or not has_dtype:
         as_plain(spec, value, target.name)
-    if not isinstance(value, np.ndarray) or value.dtype != DTYPES[target.dtype] or value.ndim != len(target.shape):
+    if not isinstance(value, np.ndarray) or not has_dtype or value.ndim != len(target.shape):
         raise ArgumentTypeError(
             f"{spec.name}: output {target.name} needs an array of dtype {target.dtype} and rank {len(target.shape)}"
         )

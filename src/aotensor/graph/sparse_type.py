@@ -15,7 +15,6 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.methods.sparse import SparseOperators
 from aotensor.graph.variable import Constant, SharedVariable, Variable
-from aotensor_runtime.sparse.checked import CheckedPattern
 
 SPARSE_FORMATS: Final = ("csc", "csr", "bsr")
 BLOCKED: Final = "bsr"
@@ -134,7 +133,7 @@ class SparseTensorType(TensorType):
         GraphValueError for an index out of range.
         """
         sparse = scipy_sparse()
-        if isinstance(value, CheckedPattern):
+        if hasattr(value, "to_scipy"):  # a CheckedPattern of the runtime
             value = value.to_scipy()
         if isinstance(value, Variable):
             raise GraphTypeError(f"expected a value of {self}, not the symbolic variable {value}")

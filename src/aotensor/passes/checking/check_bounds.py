@@ -9,7 +9,7 @@ finds bugs of the compiler, and of the kernels of users' ops: each line of these
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, func, memref
@@ -22,7 +22,9 @@ from aotensor.ir.location import KERNEL, builder_before
 from aotensor.ir.loop_builder import LoopBuilder, origin
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.upstream import walk
-from aotensor_runtime.manifest import FunctionSpec
+
+if TYPE_CHECKING:
+    from aotensor_runtime.manifest import FunctionSpec
 
 MESSAGE: Final = "an access at {found} lies outside of a buffer of extent {expected}: this is a bug of aotensor"
 IN_KERNEL: Final = "an access at {found} lies outside of an array of extent {expected}"
