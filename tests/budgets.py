@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from statistics import fmean, median
 from typing import Any, Final
 
 import numpy as np
@@ -140,19 +141,27 @@ class _Recorder:
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
         seconds: defaultdict[str, float] = defaultdict(float)
-        cases: defaultdict[str, set[str]] = defaultdict(set)
         for reports in terminalreporter.stats.values():
             for report in reports:
                 if isinstance(report, pytest.TestReport):
-                    seconds[function_of(report.nodeid)] += report.duration
-                    cases[function_of(report.nodeid)].add(report.nodeid)
-        write_times({name: (time, len(cases[name])) for name, time in seconds.items()}, self.level == ALL)
+                    seconds[report.nodeid] += report.duration
+        functions: defaultdict[str, list[float]] = defaultdict(list)
+        for nodeid, time in seconds.items():
+            functions[function_of(nodeid)].append(time)
+        write_times(functions, self.level == ALL)
 
 
-def write_times(found: Mapping[str, tuple[float, int]], have_all_cases: bool) -> None:
-    """Merge (seconds, cases) of functions that ran into the file."""
-    known = {name: each for name, each in recorded().items() if not have_all_cases or name not in found}
-    known |= {name: time / n for name, (time, n) in found.items() if time > RECORDED or name in known}
+def write_times(found: Mapping[str, Sequence[float]], have_all_cases: bool) -> None:
+    """Merge the seconds of the cases of functions that ran into the file.
+
+    have_all_cases: did each run in all its cases? If not, recorded functions keep their times, and others get the
+    median of their cases, as the fixtures of a module count for the case that comes first.
+    """
+    if have_all_cases:
+        known = {name: each for name, each in recorded().items() if name not in found}
+        known |= {name: fmean(times) for name, times in found.items() if sum(times) > RECORDED}
+    else:
+        known = {name: median(times) for name, times in found.items() if sum(times) > RECORDED} | {**recorded()}
     head = f"# Seconds of a case, on average, of tests that take more than {RECORDED} s in all: pytest --record-times\n"
     lines = (f"{each:.2g} {name}\n" for name, each in sorted(known.items()))
     TIMES.write_text(head + "".join(lines), encoding="utf-8")

@@ -29,7 +29,7 @@ from aotensor_runtime import Library
 from aotensor_runtime.abi import Status
 
 FUNCTIONS: Final = {f.name: f for f in functions()}
-pytestmark = pytest.mark.needs("cc")
+pytestmark = [pytest.mark.needs("cc"), pytest.mark.level("ci", "compiling the corpus twice takes 10 s")]
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.errors import GraphTypeError
 
+pytestmark = pytest.mark.level("ci", "its library takes 4 s to compile; test_casadi.py has dense ones")
+
 N = 6
 P = ss.csr_matrix(ss.diags_array([np.ones(N - 2), np.ones(N), np.ones(N - 1)], offsets=[-2, 0, 1], shape=(N, N)))
 NONE = ss.csr_matrix((N, N))

@@ -22,6 +22,8 @@ from aotensor_runtime.container import Container
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
+pytestmark = pytest.mark.level("ci", "its library takes 4 s to compile")
+
 
 def reprojection() -> aot.Function:
     """The error of a point in an image.   camera: rotation, translation, focal length and distortion, as in BAL"""

@@ -16,6 +16,8 @@ from aotensor.errors import NullTypeGradError
 from aotensor.gradient import grad
 from aotensor.graph.variable import Variable
 
+pytestmark = pytest.mark.level("ci", "the library takes 8 s to compile; rows of the op tables have its ops")
+
 SIZES = [0, 1, 2, 3, 7, 70]
 
 

@@ -16,6 +16,8 @@ from aotensor.errors import NullTypeGradError
 from aotensor.gradient import Rop, grad
 from aotensor.graph.variable import Variable
 
+pytestmark = pytest.mark.level("ci", "the library of four dtypes takes 8 s to compile; rows of the op tables have its ops")
+
 DTYPES = ("float32", "float64", "complex64", "complex128")
 SORTS = ("lhp", "rhp", "iuc", "ouc")
 SHAPES = [(2, 0, 0), (0, 3, 3), (3, 1, 1), (3, 2, 2), (4, 5, 5), (1, 40, 40)]
