@@ -16,7 +16,9 @@ from aotensor.errors import NullTypeGradError
 from aotensor.gradient import Rop, grad
 from aotensor.graph.variable import Variable
 
-pytestmark = pytest.mark.level("ci", "the library of four dtypes takes 8 s to compile; rows of the op tables have its ops")
+pytestmark = pytest.mark.level(
+    "ci", "the library of four dtypes takes 8 s to compile; rows of the op tables have its ops"
+)
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
 SORTS = ("lhp", "rhp", "iuc", "ouc")
