@@ -7,9 +7,10 @@ A change waits for a few minutes, so each test function has a budget of seconds,
 2. With `--ci` it has 0.5 s, and at least one case runs unless that takes more than 3 s.
 3. With `--all` everything runs, compiled with LLVM's optimiser.
 
-Exceptions give a reason: `unlimited(reason)` has no budget, `level("ci" or "all", reason)` waits. What needs emulators,
-browsers or other languages (`Need.is_heavy` in needs.py) waits for `--ci`. A test that is named by its id always runs.
-`--record-times` writes how long the tests of the level took; a test that is not recorded is taken to be short.
+Exceptions give a reason: `unlimited(reason)` has no budget, `unlimited(reason, "ci")` has none either, but waits for
+`--ci`, and `level("ci" or "all", reason)` waits. What needs emulators, browsers or other languages (`Need.is_heavy` in
+needs.py) waits for `--ci`. A test that is named by its id always runs. `--record-times` writes how long the tests of
+the level took; a test that is not recorded is taken to be short.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ def _marked(item: pytest.Item) -> str:
         level, reason = mark.args
         assert level in (CI, ALL) and reason, f"{item.nodeid}: level('ci' or 'all', reason)"
         found.append(level)
+    found += [level for mark in item.iter_markers("unlimited") for level in mark.args[1:]]
     for need in (NEEDS[name] for mark in item.iter_markers("needs") for name in mark.args):
         found += [CI] * need.is_heavy
         if need.missing:

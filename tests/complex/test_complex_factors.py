@@ -51,6 +51,7 @@ def library(functions: dict[str, aot.Function], tmp_path_factory: pytest.TempPat
 
 @pytest.mark.shows("tensor/12-matrices")
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.unlimited("compiled complex factors are shown by it alone", "ci")
 def test_compiled_is_reference(shape: tuple[int, int], functions: dict[str, aot.Function], library: Any) -> None:
     z = drawn(*shape)
     for name, f in functions.items():

@@ -234,6 +234,7 @@ def test_names_that_are_no_files(tmp_path: Path) -> None:
     assert store.get("functions/\0") is None and store.get("functions/" + "x" * 300) is None
 
 
+@pytest.mark.unlimited("the one test of several processes", "ci")
 def test_processes_at_the_same_time(folder: Path) -> None:
     """Four processes compile one function, while another clears the cache again and again."""
     program = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_cache as t; print(t.call())"

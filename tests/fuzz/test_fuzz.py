@@ -42,6 +42,7 @@ def _clean(what: str, seed: int, cases: int, run: Any) -> None:
     assert f"{what}: {cases} of {cases} cases" in said.getvalue()
 
 
+@pytest.mark.unlimited("the one test that draws graphs", "ci")
 def test_graphs() -> None:
     _clean("graphs", 48, 8, graphs.run)
 
@@ -172,6 +173,7 @@ def test_loops() -> None:
     assert loops.findings([NEIGHBOURS], Options(3, cpu="x86-64-v4")) == []
 
 
+@pytest.mark.unlimited("the one test that damages libraries", "ci")
 def test_artifacts() -> None:
     _clean("artifacts", 1, 100, artifacts.run)
 
@@ -183,12 +185,14 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs_cc
+@pytest.mark.unlimited("the one test that draws C structures", "ci")
 def test_structures(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(structures, "write_program", lambda kind, folder: program)
     _clean("structures", 0, 500, structures.run)
 
 
 @needs_cc
+@pytest.mark.unlimited("the one test of AddressSanitizer", "ci")
 def test_an_access_out_of_bounds_is_found(program: Path) -> None:
     """Matrices that are called canonical are not looked at: what is untrue of them ends in foreign memory."""
     whole = [drawn(seed, *structures.FORMATS[0]) for seed in range(400)]

@@ -237,6 +237,7 @@ def test_the_runtime_is_read_through_few_modules() -> None:
     assert wrong == []
 
 
+@pytest.mark.unlimited("layers are kept by it alone", "ci")
 def test_third_parties_stay_in_their_layers() -> None:
     wrong = []
     for source, item in ((one, item) for one in sources().values() for item in one.imports()):
@@ -268,12 +269,14 @@ def test_modules_that_help_reads_alone_import_the_standard_library_only() -> Non
     assert wrong == []
 
 
+@pytest.mark.unlimited("layers are kept by it alone", "ci")
 def test_late_imports_are_the_doors() -> None:
     late = {(s.module, target_of(i)) for s in sources().values() for i in s.imports() if i.is_late}
     assert sorted(late - set(DOORS)) == [], "late imports that are not listed"
     assert sorted(set(DOORS) - late) == [], "doors that nobody uses"
 
 
+@pytest.mark.unlimited("layers are kept by it alone", "ci")
 def test_there_are_no_cycles() -> None:
     """Late imports count: a circle that opens late is a circle.
 

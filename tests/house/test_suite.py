@@ -27,6 +27,9 @@ def test_long(dtype, n): ...
 @pytest.mark.unlimited("a reason")
 def test_kept(): ...
 
+@pytest.mark.unlimited("a reason", "ci")
+def test_kept_later(): ...
+
 def test_longer(): ...
 
 def test_longest(): ...
@@ -43,6 +46,7 @@ def test_failing():
 TIMES = """
 0.1 test_many.py::test_long
 9 test_many.py::test_kept
+9 test_many.py::test_kept_later
 9 test_many.py::test_longer
 99 test_many.py::test_longest
 """
@@ -85,9 +89,9 @@ def suite(tmp_path: Path) -> Callable[..., str]:
 @pytest.mark.parametrize(
     ("option", "outcome"),
     [
-        ("-v", "1 failed, 4 passed, 1 skipped, 20 deselected"),
-        ("--ci", "1 failed, 6 passed, 1 skipped, 18 deselected"),
-        ("--all", "1 failed, 24 passed, 1 skipped"),
+        ("-v", "1 failed, 4 passed, 1 skipped, 21 deselected"),
+        ("--ci", "1 failed, 7 passed, 1 skipped, 18 deselected"),
+        ("--all", "1 failed, 25 passed, 1 skipped"),
     ],
 )
 def test_budgets(option: str, outcome: str, suite: Callable[..., str]) -> None:

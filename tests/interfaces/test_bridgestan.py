@@ -67,6 +67,7 @@ def test_what_a_model_says_of_itself(client: Client) -> None:
     assert (client.count("bs_param_num", False, False), client.count("bs_param_unc_num")) == (15, 14)
 
 
+@pytest.mark.unlimited("the library is made for the other tests, too", "ci")
 def test_values_and_derivatives(client: Client) -> None:
     q = np.abs(Q)
     assert client.log_density(q) == pytest.approx(expected(q), rel=1e-12)

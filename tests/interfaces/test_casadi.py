@@ -74,6 +74,7 @@ def test_arguments_are_column_major_and_may_be_null(layout: str, request: pytest
     assert lib.mats(given, given, None, None, 0) == 0
 
 
+@pytest.mark.unlimited("the library is made for the other tests, too", "ci")
 def test_symbols_and_patterns(library: Path) -> None:
     lib = ctypes.CDLL(str(library))
     lib.mats_sparsity_in.restype = lib.jac_mats_sparsity_out.restype = ctypes.POINTER(ctypes.c_longlong)

@@ -38,6 +38,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return aot.compile(network(), tmp_path_factory.mktemp("casadi_sparse"), abi="casadi", opt_level=0).library
 
 
+@pytest.mark.unlimited("the library is made for the other tests, too", "ci")
 def test_values_are_passed_by_columns(library: Path) -> None:
     lib = ctypes.CDLL(str(library))
     lib.network_sparsity_in.restype = ctypes.POINTER(ctypes.c_longlong)

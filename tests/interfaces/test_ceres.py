@@ -225,6 +225,7 @@ def compiled(source: Path, made: aot.driver.artifact.Artifact, folder: Path, *fl
 
 
 @pytest.mark.needs("ceres", "c++")
+@pytest.mark.unlimited("the one problem that Ceres solves", "ci")
 def test_bundle_adjustment(made: aot.driver.artifact.Artifact, tmp_path: Path) -> None:
     source = Path(__file__).with_name("bundle_adjustment.cpp")
     compiled(source, made, tmp_path, "-lceres", "-lglog", "-o", "adjust")

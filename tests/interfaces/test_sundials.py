@@ -215,6 +215,7 @@ def test_without_parameters(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("sundials")
+@pytest.mark.unlimited("the one test of SUNDIALS' own solvers", "ci")
 def test_cvodes_and_idas_of_debian(made: aot.driver.artifact.Artifact, tmp_path: Path) -> None:
     source = Path(__file__).with_name("stiff_client.c")
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-isystem", "/usr/include/suitesparse"]

@@ -50,6 +50,7 @@ def test_files(package: Package, kinds: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("gfortran")
+@pytest.mark.unlimited("the one client in Fortran", "ci")
 def test_fortran(package: Package, libraries: Path, kinds: Path, solver: Path, tmp_path: Path) -> None:
     assert package(libraries / "libmodel.so", kinds, solver, "--bindings", "fortran", "-o", tmp_path).code == 0
     gfortran, client = path_of("gfortran"), Path(__file__).with_name("fortran_client.f90")

@@ -122,6 +122,7 @@ def test_modes_agree_and_rewrites_keep_values(recipe: Recipe) -> None:
 
 @settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(recipe=recipes())
+@pytest.mark.unlimited("the one test that compiles random loops", "ci")
 def test_compiled_is_reference(recipe: Recipe, tmp_path_factory: pytest.TempPathFactory) -> None:
     values, outputs = program(recipe)
     cost = sum((at.sqr(one).sum() for one in outputs), start=at.constant(0.0))

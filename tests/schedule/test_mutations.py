@@ -116,6 +116,7 @@ def damaged(text: str, random: Random) -> str:
     ])  # fmt: skip
 
 
+@pytest.mark.unlimited("the one test of damaged schedules", "ci")
 def test_damaged_texts_are_refused_or_mean_the_same() -> None:
     program, text = own_nest("logistic")
     refused = 0

@@ -46,6 +46,7 @@ def test_times_are_those_of_scipy(end: float) -> None:
 
 
 @pytest.mark.shows("tensor/26-solve_ivp-event-times")
+@pytest.mark.unlimited("closed forms are the oracle", "ci")
 def test_derivatives_in_closed_form() -> None:
     """sin(w·t) is 0 at j·π/w, at the start too; its derivatives forward, reverse and twice."""
     w = at.dscalar("w")

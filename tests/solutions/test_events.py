@@ -26,6 +26,7 @@ def ends(function: Callable[..., Any], direction: float = 0.0, terminal: Any = T
 
 
 @pytest.mark.shows("tensor/26-solve_ivp-events")
+@pytest.mark.unlimited("closed forms are the oracle", "ci")
 def test_a_ball_in_closed_form() -> None:
     """Thrown from the ground, where the height is 0, too: value, first and second derivatives of the time."""
     g, v = at.dscalars("g", "v")

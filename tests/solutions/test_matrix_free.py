@@ -48,6 +48,7 @@ def coupled(x: Any, a: Any, xp: Any) -> Any:
 
 
 @pytest.mark.shows("tensor/13-root-matrix-free")
+@pytest.mark.unlimited("derivatives without a matrix are shown by it alone", "ci")
 def test_derivatives_of_a_root_of_named_length() -> None:
     """Of order 1 and 2, in both modes, by mpmath's differences with 12 digits."""
     a, x0 = at.dscalar("a"), at.dvector("x0", shape=("n",))

@@ -146,6 +146,7 @@ def pollution(t: Any, y: Any, xp: Any) -> Any:
 
 
 @pytest.mark.shows("tensor/26-solve_ivp-sparse")
+@pytest.mark.unlimited("the one stiff system of 20 species", "ci")
 def test_air_pollution() -> None:
     """Source of the values at t = 60: the test set of Mazzia & Magherini (2008), POLLU."""
     y0 = np.zeros(20)

@@ -22,6 +22,7 @@ CROSS = {"aarch64": "libc6-arm64-cross", "riscv64": "libc6-riscv64-cross"}
 
 
 @pytest.mark.parametrize("triple", ["aarch64-linux-gnu", "riscv64-linux-gnu"])
+@pytest.mark.unlimited("emulators are the oracle", "ci")
 def test_numbers(triple: str, made: Made, here: Callable[[str], Library]) -> None:
     """The same bits as here: `strict` gives them on every machine. Programs with the shared and the static library."""
     machine = triple.partition("-")[0]

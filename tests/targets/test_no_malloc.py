@@ -74,6 +74,7 @@ def _run(folder: Path, memory: str) -> str:
     return subprocess.run(["./main"], cwd=folder, check=True, capture_output=True, text=True, timeout=60).stdout
 
 
+@pytest.mark.unlimited("the one test with an allocator of its own", "ci")
 def test_calls_never_ask_an_interposed_allocator(still: Path) -> None:
     refused = "logistic: X is not row-major, and the library allocates no memory for a copy"
     assert _run(still, "workspace") == f"0 8 0 8 {refused}\n"

@@ -129,6 +129,7 @@ for m, n, k in ((300, 200, 500), (70, 900, 300), (1, 1, 1), (0, 5, 3), (5, 0, 30
 """
 
 
+@pytest.mark.unlimited("the promise of equal bits", "ci")
 def test_products_give_the_same_bits(tmp_path: Path) -> None:
     """Those that are cut, on any number of threads and in a library without threads."""
     A, B, F = at.matrix("A", dtype="float32"), at.matrix("B", dtype="float64"), at.matrix("F", dtype="float32")
