@@ -54,7 +54,6 @@ def test_error_over_the_whole_range(name: str, dtype: str, rng: np.random.Genera
 @CPUS
 @EACH
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.unlimited("mpmath is the oracle", "ci")
 def test_error_at_many_points(name: str, dtype: str, cpu: str, rng: np.random.Generator) -> None:
     skip_without_reference(name, dtype)
     check_errors(name, dtype, CASES[name].points(dtype, 400_000, rng), cpu)
@@ -106,7 +105,6 @@ def test_error_of_power_at_many_points(dtype: str, cpu: str, rng: np.random.Gene
 
 @CPUS
 @EACH
-@pytest.mark.unlimited("mpmath is the oracle", "ci")
 def test_power_at_the_corners(dtype: str, cpu: str) -> None:
     """Signs, zeros, infinities and nan are those of C's pow."""
     x, y = power_corners(dtype)
