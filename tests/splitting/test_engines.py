@@ -8,7 +8,9 @@ import subprocess
 import sys
 import textwrap
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +88,24 @@ def test_a_process_that_dies_loses_nothing(tmp_path: Path) -> None:
     with Processes(2) as engine:
         found = logistic()(engine, chunk_rows=90, **{**given, "X": Deadly(given["X"], tmp_path / "dead")})
     assert bits(found) == expected and (tmp_path / "dead").exists()
+
+
+def test_processes_that_died_before_a_call_are_replaced() -> None:
+    given = rows()
+    expected = bits(logistic()(chunk_rows=90, **given))
+    with Processes(2) as engine:
+        assert bits(logistic()(engine, chunk_rows=90, **given)) == expected
+        _kill_a_process(engine.executor)
+        assert bits(logistic()(engine, chunk_rows=90, **given)) == expected
+    with ProcessPoolExecutor(1, get_context("spawn")) as executor:
+        _kill_a_process(executor)
+        with pytest.raises(ChunkError, match=r"chunk 1 of 12, rows 0 to 90: its worker died"):
+            logistic()(Pool(executor, 1), chunk_rows=90, **given)
+
+
+def _kill_a_process(executor: Executor) -> None:
+    with pytest.raises(BrokenProcessPool):
+        executor.submit(os._exit, 1).result()
 
 
 def test_a_worker_needs_the_runtime_alone(tmp_path: Path) -> None:

@@ -74,9 +74,6 @@ class Engine(ABC):
         """Did the worker fail, and not the chunk? Then the chunk is computed again."""
         return isinstance(error, MissingLibrary)
 
-    def revive(self) -> None:  # noqa: B027  # by default there is nothing to do
-        """Replace workers that have died."""
-
     def threads_of_a_chunk(self) -> int | None:
         """Most threads of a call; None for all."""
         return max((os.cpu_count() or 1) // self.workers, 1)
@@ -198,10 +195,14 @@ class Processes(Pool):
             self.executor = self._new(handle)
         self._handle = handle
 
-    def revive(self) -> None:
-        """Start new processes."""
-        self.executor.shutdown(wait=False, cancel_futures=True)
-        self.executor = self._new(self._handle)
+    def submit(self, task: Task, parts: Mapping[str, Any], known: Any, retries: int) -> Any:
+        """A future of the processes; of new ones if one has died, whose futures fail one by one."""
+        try:
+            return super().submit(task, parts, known, retries)
+        except BrokenProcessPool:
+            self.executor.shutdown(wait=False)
+            self.executor = self._new(self._handle)
+            return super().submit(task, parts, known, retries)
 
     def keep(self, source: Source) -> Source:
         """Write an array in memory to a file that workers read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
 from typing import Any, Final
 
 import numpy as np
@@ -211,7 +212,10 @@ class BoundRounds:
             while waiting or pending:
                 while waiting and len(pending) < self.engine.workers + self.engine.ahead:
                     k = waiting.pop()
-                    pending[self._submit(each, k, shared, wanted, tries[k])] = k
+                    try:
+                        pending[self._submit(each, k, shared, wanted, tries[k])] = k
+                    except BrokenExecutor as error:
+                        raise self._explained(each, k, tries[k], error) from error
                 finished = self.engine.first_done(pending, self.timeout)
                 if not finished:
                     raise ChunkError(
@@ -225,13 +229,10 @@ class BoundRounds:
                     except BaseException as error:
                         if not self.engine.is_loss(error) or tries[k] >= self.retries:
                             raise self._explained(each, k, tries[k], error) from error
-                        lost = [k, *(pending.pop(x) for x in list(pending) if x.done() and _has_failed(x))]
-                        for j in lost:
-                            tries[j] += 1
-                            self._held.pop(j, None)
-                            waiting.append(j)
-                        self.engine.revive()
-                        break
+                        tries[k] += 1
+                        self._held.pop(k, None)
+                        waiting.append(k)
+                        continue
                     rows[k] = {name: found[name] for name in each.rows}
                     if each.partials:
                         tree.add(k, {name: found[name] for name in each.partials})
@@ -277,11 +278,6 @@ class BoundRounds:
             lines=[f"{type(error).__name__}: {error}"],
             hint="a worker dies where a chunk needs more memory than it has: pass a smaller chunk_rows",
         )
-
-
-def _has_failed(future: Any) -> bool:
-    """Has a completed future failed?"""
-    return future.cancelled() or future.exception() is not None
 
 
 def chunks_of(length: int, sources: Sequence[Source], chunk_rows: int | None) -> list[tuple[int, int]]:
