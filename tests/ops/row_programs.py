@@ -153,10 +153,11 @@ class _Parts:
         return RowProgram(aot.function(self.inputs, list(results), name=name, on_unused_input="ignore"), self.arrays)
 
 
-def row_program(case: Case) -> RowProgram:
-    """The program of a row, with values for its inputs."""
+def row_program(case: Case, has_tangents: bool = True) -> RowProgram:
+    """The program of a row, with values for its inputs. Without `has_tangents`, there is no J·ẋ among its results."""
     parts = _Parts.from_case(case)
-    return parts.program(f"row_{_identifier(case.id)}", [*parts.values, *parts.pulled, *parts.pushed])
+    pushed = parts.pushed if has_tangents else ()
+    return parts.program(f"row_{_identifier(case.id)}", [*parts.values, *parts.pulled, *pushed])
 
 
 def half_program(case: Case, dtype: str) -> RowProgram:

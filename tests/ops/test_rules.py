@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 import pytest
+from budgets import DEFAULT, level_of_run
 from case import Case
 from row_programs import CompiledRows, combined_programs, half_program, row_program
 from tables import CASES, COMPILED, DIFFERENTIABLE, by_ops, over
@@ -32,9 +33,13 @@ STEERED = {
 
 @pytest.fixture(scope="module")
 def compiled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CompiledRows:
-    """The rows that this run compiles; with `-k` these are few, and one library is quickly made."""
-    wanted = _wanted(request, test_compiled_is_reference)
-    return CompiledRows.compile_all(wanted, tmp_path_factory.mktemp("rows"), _opt_level(request))
+    """The rows that this run compiles; with `-k` these are few, and one library is quickly made.
+
+    By default values and gradients; with `--ci` J·ẋ, too.
+    """
+    wanted, folder = _wanted(request, test_compiled_is_reference), tmp_path_factory.mktemp("rows")
+    has_tangents = level_of_run(request.config) != DEFAULT
+    return CompiledRows.compile_all(wanted, folder, _opt_level(request), lambda case: [row_program(case, has_tangents)])
 
 
 @pytest.fixture(scope="module")

@@ -39,12 +39,24 @@ def compare(said: str, expected: np.ndarray, missing: str) -> None:
 
 
 @pytest.mark.needs("zig", "qemu")
-def test_aarch64(tmp_path: Path) -> None:
-    (tmp_path / "bin").mkdir()  # not the folder of the weights: musl knows the path of a static program
-    expected = built("aarch64-linux-musl", "static", tmp_path, ["liblayer.a", "-o", "bin/driver"])
+@pytest.mark.parametrize(
+    "triple",
+    [
+        "aarch64-linux-gnu",
+        pytest.param("aarch64-linux-musl", marks=pytest.mark.level("all", "zig compiles the C library first, 60 s")),
+    ],
+)
+def test_aarch64(triple: str, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()  # not the folder of the weights: the C library knows the path of a static program
+    link = ["liblayer.a", "-lm", "-lpthread", "-o", "bin/driver"]
+    expected = built(triple, "static", tmp_path, link)
+    root = Path("/usr/aarch64-linux-gnu")
+    if triple.endswith("gnu") and not root.is_dir():
+        pytest.skip("no C library for aarch64-linux-gnu (Debian: libc6-arm64-cross)")
     qemu = foreign.tool("qemu-aarch64", "qemu-user")
     for words in ([], ["layer.safetensors"]):
-        compare(foreign.run([qemu, "bin/driver", *words], tmp_path), expected, "are not there or cannot be read")
+        said = foreign.run([qemu, "-L", root, "bin/driver", *words], tmp_path)
+        compare(said, expected, "are not there or cannot be read")
 
 
 @pytest.mark.needs("zig", "wine")
