@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from math import prod
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array
 from aotensor.densities.parameter import Parameter
 from aotensor.errors import GraphTypeError, GraphValueError
@@ -21,7 +22,7 @@ from aotensor.ops.shape.reshape import reshape
 from aotensor.ops.symbols import scalar, vector
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Part:
     """A named parameter. shape: of its value. free: number of its elements in the unconstrained vector"""
 
@@ -45,7 +46,7 @@ class Part:
         return self.labels if self.free == self.size else labels_of(self.name, (self.free,))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Density:
     """A log density of an unconstrained vector. Vectors hold parameters in order, first index fastest, as in Stan.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import log, prod
 from typing import Final
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.densities import simplex
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.variable import Variable
@@ -20,7 +20,7 @@ from aotensor.ops.shape.join import concatenate
 _CONSTRAINTS: Final = ("ordered", "simplex")
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Parameter:
     """A named part of a log density's argument, for `aot.function(..., parameters={"sigma": Parameter(lower=0)})`.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import TensorType
 from aotensor.graph.op import Apply, has_value
 from aotensor.graph.variable import Variable, Variables
@@ -13,7 +13,7 @@ from aotensor.ops.batching import repeated
 from aotensor.ops.reduce.sums import sum as sum_of
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SampledRules:
     """The rules of `node` where the marked inputs, and all outputs, have one leading axis of samples."""
 

@@ -14,11 +14,11 @@ Before other ops it becomes a mask.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Final, TypeAlias
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import TensorType
 from aotensor.graph.op import Apply, disconnected, has_value, is_disconnected, is_null, sum_terms
 from aotensor.graph.variable import Variable
@@ -39,7 +39,7 @@ from aotensor.sparse.convert import as_dense, dense_origin, everywhere_as
 from aotensor.sparse.reformat import in_format
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Guard:
     """A condition, and the side of it on which a cotangent is valid.
 
@@ -58,7 +58,7 @@ Guards: TypeAlias = tuple[Guard, ...]
 """From the outermost to the innermost."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Guarded:
     """A cotangent (real, null or disconnected) and the guards under which it is valid."""
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.errors import UnsupportedError
 from aotensor.graph.expression import expression_of
 from aotensor.graph.op import Apply
@@ -40,7 +41,7 @@ _LINEAR: Final = {"true_div": ((0,),), "second": ((1,),), "switch": ((1, 2),)}
 """Elementwise ops with groups of operands that they are linear in, as `MultilinearOp.linear_in`."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class _Opaque:
     """A differential that depends on z in an unknown way."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Op, disconnected, has_value, is_disconnected
 from aotensor.graph.variable import Variable
@@ -18,7 +18,7 @@ RuleFunction: TypeAlias = Callable[[list[Variable], list[Variable], list[Variabl
 """(inputs, outputs, cotangents or tangents) → the terms."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Rule:
     """A custom derivative rule that returns `count` terms; at the positions in `defaults` the graph's derivative is
     used.

@@ -10,11 +10,11 @@ Then x.cumsum() and np.cumsum(x) call it for a symbol x. Methods are attributes 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial, wraps
 from types import FunctionType
 from typing import Any, Final, TypeVar
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.graph.methods.registered import RegisteredMethods
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -25,7 +25,7 @@ NUMPY: Final[dict[str, Callable[..., Any]]] = {}
 `scipy.special`, which are ufuncs of NumPy: "scipy.special.erf"."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Method:
     """A method or operator of tensor variables.   is_reflected: the variable is the second operand"""
 
@@ -37,7 +37,7 @@ METHODS: Final[dict[str, Method]] = {}
 """Registered methods by name, in the order of registration."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Operator:
     """A binary operator of Python: the name within its methods (`add` of `__add__`), and how strongly it binds."""
 

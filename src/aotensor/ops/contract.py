@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ from numpy.typing import DTypeLike
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -31,7 +31,7 @@ from aotensor.ops.shape.axes import squeeze
 from aotensor.ops.shape.reshape import ravel
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Contract(MultilinearOp):
     """y[out] = Σ x[left]·y[right] over the letters that `out` leaves out, in the promoted dtype.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import DTypeLike
 from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -28,7 +28,7 @@ from aotensor.ops.shape.extents import SymbolicExtent, as_extents, dim_of, dims_
 # --- one value, repeated ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Alloc(LinearOp):
     """A value broadcast to a shape: v, *extents → tensor.   dims: a number, or a name or None for the next extent."""
 
@@ -66,7 +66,7 @@ class Alloc(LinearOp):
         return b.broadcast(v, lowered_extents(b, self.dims, extents))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class FullLike(LinearOp):
     """A value broadcast to the extents of x, whose elements are not read: v, x → tensor."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import DTypeLike
 from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType, normalise_axis, within_reach
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -30,7 +30,7 @@ from aotensor.ops.shape.extents import SymbolicExtent, as_extent, as_extents, di
 _MATRIX = "expected a rank of at least 2"
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Band(ExtentsOp, ConstantOp):
     """y[i, j] = 1 where j − i is `offset` (predicate "eq") or at most `offset` ("le"), else 0.   extents → (n, m)"""
 
@@ -121,7 +121,7 @@ def tri(n: Any, m: Any = None, k: Any = 0, dtype: DTypeLike | None = None) -> Va
     return _band_op("tri", "le", n, m, k, dtype)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Triangle(TrailingOp, LinearOp):
     """x with zeros above diagonal `offset` (lower) or below it (upper).   (…, n, m) → (…, n, m)"""
 
@@ -198,7 +198,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Constant, Co
 # --- diagonals -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ExtractDiagonal(TrailingOp, LinearOp):
     """y[…, p] = x[…, p + max(−offset, 0), p + max(offset, 0)], empty for a diagonal outside.   (…, n, m) → (…, l)"""
 
@@ -248,7 +248,7 @@ def _diagonal_length(b: TensorBuilder, offset: int, rows: Extent, columns: Exten
     return v.imax(v.imin(below, right), 0)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class AllocDiagonal(TrailingOp, LinearOp):
     """Zeros with d on diagonal `offset` of the last two axes: d, *extents → matrix.   (…, l) → (…, n, m)
 

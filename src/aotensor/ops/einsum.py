@@ -6,11 +6,11 @@ import math
 import string
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import normalise_axes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -30,7 +30,7 @@ _TYPICAL: Final = 100
 """Assumed size of unknown extents when the order of contractions is chosen."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class _Term:
     """A factor of the product: a tensor, and a letter for each axis."""
 

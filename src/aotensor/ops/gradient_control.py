@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -47,7 +47,7 @@ class ViewOp(Op):
         return [[True], *([False] for _ in node.inputs[1:])]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ZeroGrad(ViewOp):
     """x, with a derivative of exact zeros."""
 
@@ -60,14 +60,14 @@ class ZeroGrad(ViewOp):
         return [zero_gradient(outputs[0])]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ConsiderConstant(ZeroGrad):
     """x with a derivative of exact zeros; the older name of ZeroGrad."""
 
     name: ClassVar[str] = "consider_constant"
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class DisconnectedGrad(ViewOp):
     """x with no derivative: results count as independent of x."""
 
@@ -83,7 +83,7 @@ class DisconnectedGrad(ViewOp):
         return [[False]]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class UndefinedGrad(ViewOp):
     """x, with a derivative that is undefined: using it is an error."""
 
@@ -113,7 +113,7 @@ class SteeredView(ViewOp):
         return [as_tensor(x) for x in inputs]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class GradClip(SteeredView):
     """x, whose cotangent is clipped to [lower, upper]; tangents pass unchanged.
 
@@ -145,7 +145,7 @@ class GradClip(SteeredView):
         return [tangents[0]]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class GradScale(SteeredView):
     """x, whose cotangent and tangent are multiplied by a factor: a number given here, or an input after x.
 

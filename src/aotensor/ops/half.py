@@ -9,12 +9,13 @@ wrapped in casts in the graph. Derivative rules, batch rules and passes see ops 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, cast_array
 from aotensor.errors import GraphError
 from aotensor.graph.op import Apply, Op
@@ -25,7 +26,7 @@ from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import filled
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Rounded(SampleOp):
     """Round each input to its entry of `dtypes`, for ops with several outputs.   x₁, …, xₙ → y₁, …, yₙ"""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, within_reach
 from aotensor.errors import GraphIndexError, GraphOverflowError, GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -45,7 +45,7 @@ from aotensor.ops.window import (
 )
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Subtensor(LinearOp):
     """Basic indexing x[entries]: inputs x and the symbolic bounds in order."""
 
@@ -87,7 +87,7 @@ class Subtensor(LinearOp):
         return all(isinstance(entry, Slice) and entry.is_whole() and entry.step == 1 for entry in self.entries)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class IncSubtensor(MultilinearOp):
     """A copy of x with y added to x[entries], or assigned if `is_set`: inputs x, y and the symbolic bounds.
 

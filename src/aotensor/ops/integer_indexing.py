@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, is_disconnected
@@ -30,7 +31,7 @@ from aotensor.ops.window import broadcast_to_window, check_extents, check_value,
 N = TypeVar("N")
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class AdvancedSubtensor(LinearOp):
     """Gather x at the positions that integer arrays name along `axes`: inputs x and one array per axis.
 
@@ -88,7 +89,7 @@ class AdvancedSubtensor(LinearOp):
         return b.bounded_as(x, b.tabulate(_window_extents(self.axes, x.extents, batch), x.dtype, element))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class IncAdvancedSubtensor(MultilinearOp):
     """A copy of x with y added, or assigned, at the positions of AdvancedSubtensor: inputs x, y and the arrays.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphError, GraphValueError, UnsupportedError
 from aotensor.graph.op import Apply, Op
@@ -21,7 +21,7 @@ from aotensor.ops.create import known_extents, lowered_extents
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, dim_of, dims_at, extent_of, extents_of, product
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class KernelCall(Op):
     """The outputs of a kernel: its inputs, then the extents that are not numbers in `types`.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.coercion import coerced
@@ -23,7 +23,7 @@ from aotensor.ops.shape.join import stack
 from aotensor.ops.shape.reshape import ravel
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Nonzero(DiscreteOp):
     """int64 positions of the elements of x that are not 0 (nan is not), in C order: one vector per axis of x.
 

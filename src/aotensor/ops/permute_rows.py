@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -21,7 +21,7 @@ from aotensor.ops.shape.broadcast import broadcast_arrays
 from aotensor.ops.shape.extents import extent_of
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class PermuteRowElements(RepeatingOp, LinearOp):
     """z[…, j] = x[…, y[…, j]], or z[…, y[…, j]] = x[…, j] if inverse, where every row of y is a permutation.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import DTypeLike
 from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -32,7 +32,7 @@ _LONGEST = 2.0**48
 """Most elements of a range: a longer one is a mistake, and its computation would overflow."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Arange(Op):
     """y[i] = start + i·step below stop (above it for a negative step).   three scalars → (n,)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import check_choice, coerced
@@ -34,7 +34,7 @@ _LONGEST = 48
 """Halvings that suffice for every vector."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Search(DiscreteOp):
     """a, v → for each element of v the number of elements of the ascending vector a before it: int64, as v.
 
@@ -68,7 +68,7 @@ class Search(DiscreteOp):
         return [_insertion_positions(ravel(a), v, first, n, self.is_right) - rows]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SearchStep(DiscreteOp):
     """A step of binary search: a, v, low, half → low + half where a[low + half − 1] comes before v, else low."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphConvergenceError, GraphLinAlgError
 from aotensor.graph.op import Apply
@@ -20,7 +20,7 @@ from aotensor.ops.shape.join import join
 from aotensor.solutions.results import REASONS, Ending
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Demand(LinearOp):
     """(x, status) → x; a status other than CONVERGED is an error at run time that says why the search ended."""
 

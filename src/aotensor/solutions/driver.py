@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
@@ -22,7 +22,7 @@ ROUNDINGS = 10
 """A tolerance is not below so many of them."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Options:
     """Tolerance and number of steps of the solver `name`, and whether a call fails if it does not converge."""
 

@@ -7,8 +7,7 @@ All of it is a graph of the solution and of p, so it can be differentiated again
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.gradient.composite import OpFromGraph
 from aotensor.gradient.forward import push_through
 from aotensor.gradient.sweep import pull_through
@@ -22,7 +21,7 @@ from aotensor.solutions.formulas import number, solve_or_nan
 from aotensor.solutions.jacobians.matrix_free import MatrixFree
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Rules:
     """Derivatives of x with G(x, p) = 0; nan where the search failed or J is singular.
 

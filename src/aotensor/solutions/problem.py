@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from aotensor.config import config
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.operations import sparse
@@ -23,7 +23,7 @@ from aotensor.ops.shape.reshape import reshape
 from aotensor.solutions.results import Solution
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Unknown:
     """The unknown of a problem: where the search starts, as the user gave it, and as a vector."""
 
@@ -39,7 +39,7 @@ class Unknown:
         return found._replace(solution=self.shaped(found.solution))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Problem:
     """The outputs of a user's function of an unknown, and the outer values that the function reads.
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.contract import dot
 from aotensor.ops.create import zeros, zeros_like
@@ -65,7 +65,7 @@ class Curvature(ABC):
         """The states after a step s that changed the gradient by y."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ExactHessian(Curvature):
     """The Hessian of the function.   times: (x, v) → H(x)·v"""
 
@@ -81,7 +81,7 @@ class ExactHessian(Curvature):
         return []
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class GaussNewton(Curvature):
     """JᵀJ of residuals, the Hessian of half their squares without second derivatives.   slopes: x → J(x), (m, n)"""
 
@@ -98,7 +98,7 @@ class GaussNewton(Curvature):
         return []
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class LimitedMemory(Curvature):
     """The matrix of L-BFGS, of the last steps.   size: how many; memory 2·size·n
 
@@ -130,7 +130,7 @@ class LimitedMemory(Curvature):
         return [switch(is_curved, now, then) for now, then in zip((*rows, yy / sy), known, strict=True)]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Box:
     """Bounds of each element.   lower, upper: (n,), may be infinite"""
 
@@ -155,7 +155,7 @@ class Box:
         return and_(gt(x, self.lower), lt(x, self.upper))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Model:
     """g·s + s·H·s/2 for steps s from x.   product: v → H·v"""
 

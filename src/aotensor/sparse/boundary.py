@@ -10,7 +10,6 @@ do the data of a complex matrix.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.dtypes import complex_of, is_complex
 from aotensor.core.dtypes import part_of as dtype_of_parts
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.site import replacement_site, variables_at
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
@@ -36,7 +36,7 @@ PARTS = ("", "_data", "_indices", "_indptr")
 """What is behind the name of a matrix in the names of its leaves, in order."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SparseValue:
     """A sparse argument or result: its leaves are the dense values number `first` to `first` + 3."""
 
@@ -45,7 +45,7 @@ class SparseValue:
     first: int
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Flat:
     """A function of dense leaves: inputs and outputs by name, and which of them are sparse matrices, or complex.
 
@@ -76,7 +76,7 @@ class Flat:
         return "F" if name in (self.column_results if is_result else self.column_arguments) else "C"
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Pattern(ConstantOp):
     """A bool matrix of the given extents whose elements are never read or written.   two integer scalars → (m, n)"""
 

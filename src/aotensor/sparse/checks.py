@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected
@@ -27,7 +27,7 @@ from aotensor.ops.shape.join import join
 LARGEST: Final = int(np.iinfo(np.int32).max)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class CheckedStructure(Op):
     """(data, indices, indptr, shape) → (data, indices, indptr) unchanged, after a check that they form a matrix.
 
@@ -113,7 +113,7 @@ def _lowered_rise(b: TensorBuilder, indptr: Tensor, slices: Extent, message: str
 # --- extents that must agree ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Agreeing(TrailingOp, LinearOp):
     """(x, *extents) → x, after a check that the extents, integer scalars, are equal.   what: their name in the error
 
@@ -159,7 +159,7 @@ def agreeing(x: Variable, dims: Collection[Dim], extents: Sequence[SymbolicExten
 # --- what indices can count ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Counted(ConstantOp):
     """(value, count) → value, after a check that int32 indices can represent `count`.   value: any; count: a scalar
 

@@ -11,13 +11,13 @@ Alone each is a loop; where one feeds the other they share it, so that Σ_p data
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply
@@ -53,7 +53,7 @@ class CompressedOp(LinearOp):
                 raise GraphTypeError(f"{self.name}: expected a vector of int32 or int64, found {found}")
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SegmentSum(CompressedOp):
     """y[i, …] = Σ x[p, …] over the entries p of slice i.   x: (nnz, …), indptr: (n + 1,), n → (n, …), dtype of x
 
@@ -86,7 +86,7 @@ class SegmentSum(CompressedOp):
         return b.segment_sum(x, indptr, lowered_extent(b, self.dim, extent))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ExpandSlices(CompressedOp):
     """y[p, …] = x[i, …] for the entries p of slice i.   x: (n, …), indptr: (n + 1,), like: (nnz, …) → (nnz, …)
 
@@ -117,7 +117,7 @@ class ExpandSlices(CompressedOp):
         return b.expand_slices(x, indptr, like.extents[0])
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class TakeAt(CompressedOp):
     """y[p, …] = x[indices[p], …] for indices that are in range.   x: (m, …), indices: (nnz,) → (nnz, …)"""
 
@@ -141,7 +141,7 @@ class TakeAt(CompressedOp):
         return b.tabulate([*indices.extents, *x.extents[1:]], x.dtype, element)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class TakePresent(CompressedOp):
     """y[k, …] = x[positions[k], …], and 0 where the position is −1.   x: (nnz, …), positions: (m,) → (m, …)
 
@@ -176,7 +176,7 @@ class TakePresent(CompressedOp):
         return b.tabulate([*positions.extents, *x.extents[1:]], x.dtype, element)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SumAt(CompressedOp):
     """y[k, …] = Σ x[p, …] over the p with indices[p] = k, known to be below m.   x: (nnz, …), (nnz,), m → (m, …)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import has_value
@@ -49,7 +49,7 @@ from aotensor.sparse.reformat import in_format, to_bsr
 from aotensor.sparse.sample import at_pattern, densified
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class DenseFromSparse(SparseOp):
     """Convert a sparse matrix to a dense one.   x: (m, n) sparse → (m, n), dtype of x
 
@@ -97,7 +97,7 @@ def as_dense(x: Variable) -> Variable:
     return dense_from_sparse(x, structured=False)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SparseFromDense(SparseOp):
     """The elements that are not 0, in the given format.   x: (m, n), (n,) or () → (m, n), (1, n) or (1, 1) sparse
 
@@ -182,7 +182,7 @@ def from_dense(x: Any, format: str, structured: bool = False) -> SparseVariable:
     return SparseFromDense(format, structured)(x)  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class StoredEverywhere(SparseOp):
     """A dense matrix as a sparse one that stores all of its elements.   x: (m, n) → (m, n) sparse, dtype of x
 
@@ -280,7 +280,7 @@ def everywhere_as(x: Variable, term: Variable) -> Variable:
     return stored_everywhere(term, x.format, x.blocksize)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Transpose(SparseOp):
     """xᵀ in the other format, on the same vectors.   (m, n) csr → (n, m) csc, and the other way
 

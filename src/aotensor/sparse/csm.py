@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import check_choice, coerced
@@ -34,7 +35,7 @@ from aotensor.sparse.checks import CheckedStructure, Counted, check_count, check
 from aotensor.sparse.op import Compressed, SparseOp, need_sparse, scipy_matrix, type_error
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class MatrixShape(ConstantOp):
     """int64 vector (rows, columns) of two integer scalars."""
 
@@ -51,7 +52,7 @@ class MatrixShape(ConstantOp):
         return b.concatenate([b.permute(b.cast(x, "int64"), [None]) for x in (rows, columns)], 0)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class CSM(SparseOp):
     """A matrix of the given format from its vectors; `CSC`, `CSR` and `BSR` are this op in the formats.
 
@@ -150,7 +151,7 @@ CSR: Final = CSM("csr")
 BSR: Final = CSM("bsr")
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class CSMProperties(SparseOp):
     """x → (data, indices, indptr, shape): vectors of nnz, nnz, major + 1 and 2 elements; data of bsr are (nnz, r, c).
 
@@ -255,7 +256,7 @@ def _is_of_one_matrix(format: str, *structure: Variable) -> bool:
     return all(node is first for node in nodes) and getattr(first.inputs[0], "format", "") == format
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class MatrixExtent(SparseOp):
     """int64 extent of a sparse matrix along an axis."""
 

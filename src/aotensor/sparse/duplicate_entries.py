@@ -13,11 +13,12 @@ The two are transposes. Where c came from the entries of x itself, `entries_of` 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
@@ -32,7 +33,7 @@ from aotensor.sparse.op import SparseOp, have_same_pattern, is_canonical, need_s
 from aotensor.sparse.patterns import canonical, may_repeat, positions_in, slices_of
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Shared(SparseOp):
     """(c, x) → c divided by the number of entries that x stores for the same element.   c: (nnz,) → (nnz,)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply, disconnected
@@ -15,7 +15,7 @@ from aotensor.sparse.arithmetic.structured_functions import structured_maximum, 
 from aotensor.sparse.op import SparseOp, as_sparse, need_sparse
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SparseView(SparseOp):
     """x itself, a sparse matrix, with the derivatives of a view of dense tensors: x, *options → x.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -120,7 +121,7 @@ def as_sparse(x: Any, name: str | None = None, ndim: int | None = None) -> Spars
     return SparseConstant(x, name=name)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Compressed:
     """A compressed matrix as dense vectors and extents.
 

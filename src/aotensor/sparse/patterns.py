@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op
@@ -63,7 +64,7 @@ class UnsortedMatrix(IndexOp):
 # --- the other format ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class OtherFormat(PatternRule):
     """(indices, indptr, minor) → (permutation, indices, indptr) of the same entries compressed along the other axis.
 
@@ -112,7 +113,7 @@ def other_format(p: Compressed) -> Compressed:
 # --- comparing two patterns ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class PositionsIn(PatternRule):
     """(indices, indptr, minor) of p, then of q → for each entry of p its position in q, or −1.
 
@@ -187,7 +188,7 @@ def _in_format_of(p: Compressed, q: Compressed) -> Compressed:
 # --- unions ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Union(PatternRule):
     """(indices, indptr, minor) of p, then of q → (indices, indptr) of all coordinates that one of them has, the slots
     in it of the entries of p and of q, and for each slot its position in p and in q, or −1.
@@ -262,7 +263,7 @@ def on_union(p: Compressed, q: Compressed) -> tuple[Compressed, Compressed]:
 # --- intersections ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Intersection(PatternRule):
     """(indices, indptr, minor) of p, then of q → (indices, indptr) of the entries of p whose coordinates q has, and for
     each of these its position in p and in q.   Neither has duplicates; the order is that of p.

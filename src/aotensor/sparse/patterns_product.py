@@ -9,13 +9,14 @@ c, of c and q at those of p, and of p and c at those of q are one op: derivative
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply
@@ -44,7 +45,7 @@ INNER: Final = "inner dimensions of a sparse product"
 ENTRIES: Final = "a sparse product has more than 2147483647 entries"
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ProductPattern(PatternRule):
     """(indices, indptr, minor) of p, then of q → (indices, indptr) of p·q, both in compressed rows, q canonical.
 
@@ -105,7 +106,7 @@ def lowered_inner(b: TensorBuilder, inner: Tensor, pq: Tensor) -> None:
     b.same_extent([v.cast(b.item(inner), dtypes.INDEX), v.isub(pq.extents[0], 1)], INNER)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ProductValues(MultilinearOp):
     """Σ over the triples (i, k, j) that the patterns of p, q and c have, at the entries of one of them, by `kind`:
 

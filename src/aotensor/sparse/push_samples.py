@@ -13,10 +13,10 @@ which nnz are read. They are never made.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.graph.variable import Variable
 from aotensor.ops.complex.functions import ComplexFunction
 from aotensor.ops.complex.parts import FromParts, Part, join_parts, part_of
@@ -41,7 +41,7 @@ from aotensor.sparse.sample import Sample
 ROWS, COLUMNS = "sample: rows", "sample: columns"
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Operand:
     """A matrix g, dense or sparse, to be evaluated at the entries of a sparse matrix, or of its transpose."""
 
@@ -53,7 +53,7 @@ class Operand:
         return Operand(x, self.is_transposed != is_transposed)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Target:
     """The sparse matrix at whose entries values are wanted, as a variable and as vectors."""
 
@@ -71,7 +71,7 @@ def _transpose_blocks(values: Variable, is_crossed: bool) -> Variable:
     return dimshuffle(values, [0, 2, 1]) if is_crossed and values.ndim == 3 else values
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Step:
     """How to compute a matrix at the entries: `value` of the matrices `sources` at the entries."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from aotensor.config import config
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import check_choice, coerced
@@ -51,7 +52,7 @@ class PassingOp(SparseOp):
         return tangent
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Reformat(PassingOp):
     """The same matrix in another format, sorted: csr as csc, csc as csr, bsr as csr, csr as bsr of a blocksize.
 
@@ -169,7 +170,7 @@ def to_bsr(x: Any, blocksize: Sequence[int]) -> SparseVariable:
     return in_format(x, BLOCKED, known)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Cast(PassingOp):
     """x with another dtype and the same pattern; floats to integers truncate, saturate, and give 0 for nan.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
@@ -28,7 +28,7 @@ from aotensor.sparse.operand_checks import as_matrix
 from aotensor.sparse.patterns import canonical, positions_in
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Sample(SparseOp):
     """(g, x) → g at the stored positions of the sparse matrix x, in the order of its data.
 

@@ -8,13 +8,14 @@ added to what is there, or opens a new entry (Gustavson 1978). Sorting costs mor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply, connected, disconnected, sum_terms
@@ -40,7 +41,7 @@ from aotensor.sparse.patterns_product import (
 )
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SparseProduct(UnsortedMatrix):
     """(indices, indptr, minor of p, then of q, x, y) → (data, indices, indptr) of p·q, in compressed rows.
 

@@ -7,8 +7,8 @@ vstack(A, B) @ w    →    join(A @ w, B @ w)
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import add
@@ -24,7 +24,7 @@ from aotensor.sparse.op import as_sparse
 from aotensor.sparse.reformat import Cast, Reformat
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class _Stack:
     """Blocks that follow each other along `axis`, in the dtype of the stack, and agree along the other axis."""
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.passes.steps import BY_NAME, STEPS, Step, unknown_pass
 from aotensor.graph.passes.table import ORDER, Level
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Chosen:
     """A pass of a pipeline, with its options."""
 
@@ -30,7 +30,7 @@ class Chosen:
         return f"{self.name}{{{shown}}}" if shown else self.name
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Pipeline:
     """The passes in order; those for graph loops run only on graphs with loops."""
 

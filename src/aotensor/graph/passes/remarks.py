@@ -15,6 +15,8 @@ from contextvars import ContextVar
 from dataclasses import asdict, astuple, dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
+from aotensor.core.frozen import frozen_dataclass
+
 Kind: TypeAlias = Literal["applied", "missed", "analysis"]
 """Kinds of remarks: a pass has done something; has not, for a reason; or has found something out."""
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
@@ -23,7 +25,7 @@ Size: TypeAlias = tuple[tuple[int, tuple[str, ...]], ...]
 """A sum of (factor, dims) products, such as 8·n·p."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Remark:
     """One decision of a pass.
 

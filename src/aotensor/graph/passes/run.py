@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.errors import InternalError
 from aotensor.graph.passes.remarks import running
 from aotensor.graph.passes.steps import Step, Topic, description_of
@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Rewrite)
 _DECLARED: Final[dict[Rewrite, tuple[Step, GraphPass]]] = {}
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class PassRecord:
     """Record of one pass: its seconds, and the number of nodes or operations before and after."""
 
@@ -35,7 +35,7 @@ class PassRecord:
     after: int
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class GraphPass:
     """A named rewrite. It sees one graph at a time, and then each body in it.
 

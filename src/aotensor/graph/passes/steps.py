@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from inspect import getdoc
 from typing import Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.graph.passes.table import ROWS, Level, Row
 
 Topic: TypeAlias = Literal["arithmetic", "products", "loops", "memory", "vectors", "cores", "code"]
@@ -28,7 +29,7 @@ class Option(NamedTuple):
     is_power: bool = False
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Step:
     """A pass, as it is declared in its module.
 

@@ -6,7 +6,6 @@ Their derivative rules are those of real functions, by the convention for cotang
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import log as real_log
 from typing import Any, ClassVar, Final, TypeAlias
@@ -14,6 +13,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.graph.op import Apply, Op, connected, sum_terms
 from aotensor.graph.variable import Variable, Variables
@@ -32,7 +32,7 @@ Derivative: TypeAlias = Callable[..., Variable]
 """(g, *inputs, y) ↦ ∂f/∂xᵢ·g"""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Function:
     """A holomorphic function.
 
@@ -46,7 +46,7 @@ class Function:
     mixes: bool = False
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ComplexFunction(Op):
     """y[…] = f(z₁[…], …) with broadcasting, for some complex operand.   exponent: for `int_pow` only"""
 

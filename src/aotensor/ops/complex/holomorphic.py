@@ -6,15 +6,15 @@ y = view(y', z₁, …)      y′, marked as depending on z₁, … only, each r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.graph.op import Apply, disconnected
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.gradient_control import ViewOp
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class HolomorphicView(ViewOp):
     """x itself, marked as a holomorphic function of the further inputs: every path to x passes through one of them."""
 

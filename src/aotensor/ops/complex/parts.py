@@ -10,12 +10,12 @@ the pullback g·f′(z), without any conjugate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -30,7 +30,7 @@ from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import filled
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class FromParts(RepeatingOp):
     """x₁ … xₙ, y₁ … yₙ → x₁ + i·y₁, …, xₙ + i·yₙ, of parts with one shape and dtype each.   count: n"""
 
@@ -66,7 +66,7 @@ class FromParts(RepeatingOp):
         return [[k % self.count == output for output in range(self.count)] for k in range(2 * self.count)]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Part(SampleOp):
     """The real (index 0) or the imaginary part (index 1) of a complex value."""
 
@@ -102,7 +102,7 @@ class Part(SampleOp):
         return None if found is None else [found]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class AsPairs(Op):
     """The memory of a complex value as real numbers: (…) complex → (…, 2) real. Created by expansions only."""
 
@@ -125,7 +125,7 @@ class AsPairs(Op):
         return None if None in parts else [dense.stack(parts, axis=z.ndim)]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class OfPairs(Op):
     """The complex value that has this memory: (…, 2) real → (…) complex. Created by expansions only."""
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, UnsupportedError
 from aotensor.graph.variable import Variable, Variables, constant
@@ -44,7 +44,7 @@ _MOST_NUMBERS: Final = 1 << 14
 Streams: TypeAlias = list[Pair]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Dft(SampleOp):
     """The transform of a complex tensor along its last axis.   sign: of the exponent
 
@@ -93,7 +93,7 @@ class Dft(SampleOp):
         ]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class RealDft(SampleOp, LinearOp):
     """The first n/2 + 1 values of the forward transform of a real tensor along its last axis, for a static extent n.
 
@@ -125,7 +125,7 @@ class RealDft(SampleOp, LinearOp):
         return [OfPairs()(_by_rows(lambda v: _stack_pairs(half_of_real(v, _length(x))), x))]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class OfHalf(SampleOp, LinearOp):
     """np.fft.irfft(x, length, norm="forward"): the unnormalised inverse transform of the first n/2 + 1 values, real.
 

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 
 Role: TypeAlias = Literal["input", "filters", "output"]
 LETTERS: Final[dict[Role, str]] = {"input": "ngc", "filters": "goc", "output": "ngo"}
@@ -36,7 +36,7 @@ Place: TypeAlias = Callable[[ScalarBuilder, Extent], Extent]
 """The contribution of an axis's counter to an index."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Relation:
     """Strides, dilations and padding of a convolution: s = p·stride + k·dilation − before on each axis."""
 
@@ -45,7 +45,7 @@ class Relation:
     before: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Operand:
     """A tensor, and the index along each of its axes as a sum of loop contributions: (loop, place), ..."""
 
@@ -53,7 +53,7 @@ class Operand:
     index: Sequence[Sequence[tuple[str, Place]]]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Form:
     """C = A·B. loops: extents by name. Each of the four lists names the loops that an index combines."""
 
@@ -136,7 +136,7 @@ def _by_remainders(b: TensorBuilder, x: Tensor, stride: int) -> Tensor:
 # --- input -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class _Axis:
     """The computation along one axis of the input, for s + before = u = t·stride + r, counted from the first valid u.
 

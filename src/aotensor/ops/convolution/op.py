@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar, Final
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply
@@ -35,7 +36,7 @@ ROLES: Final[tuple[Role, ...]] = ("input", "filters", "output")
 _NOT_WITH_BOOL: Final = "bool has no sums of products"
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Convolution(MultilinearOp):
     """One of input, filters and output from the other two, in that order, in the promoted dtype: a, b, *extents → c.
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, connected, disconnected, is_null, null_gradient, sum_terms
@@ -50,7 +51,7 @@ def not_implemented(*_: Variable) -> Variable:
     raise AssertionError("a marker, never called")
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Row:
     """A row of the table of elementwise ops: a scalar function. Rows are equal if name and parameters are.
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.op import Op
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Fused(Op):
     """The outputs of a graph of `Elementwise` ops, all of one shape, whose intermediate values are never stored.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.variable import Variable
@@ -33,7 +34,7 @@ from aotensor.ops.linalg.matrices import (
 from aotensor.ops.linear import SolveOp
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class BandedSolve(RepeatingOp, SolveOp):
     """a, b → x with op(a)·x = b for the diagonal of a, and both neighbours if `width` is 1.   b: (…, n, k), or (…, n)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.operations import sweeps
@@ -41,7 +42,7 @@ from aotensor.ops.shape.axes import matrix_transpose
 NOT_POSITIVE = "the matrix is not positive definite: its leading minor of order {found} is not positive"
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Cholesky(TrailingOp):
     """L with L·Lᵀ = A, from the lower triangle of A, the only one that is read; zeros above.   (…, n, n) → (…, n, n)
 
@@ -85,7 +86,7 @@ class Cholesky(TrailingOp):
         return b.lapack("cholesky", [a], results, error, nan_on_failure=not error)[0]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class CholeskyPullback(RepeatingOp):
     """L, L̄ → Ā = fold(S) with S = L⁻ᵀ·Φ(Lᵀ·L̄)·L⁻¹, all lower triangles; computed block by block.   (…, n, n)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import connected, disconnected, sum_terms
@@ -65,7 +65,7 @@ def _inner(x: Variable, y: Variable) -> Variable:
     return sum_over(x * y, axis=(-2, -1))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Determinant(FactoredOp):
     """A, its factors → det A.   (…, n, n) → (…)   ddet = ⟨adj(A)ᵀ, dA⟩, also where A is singular."""
 
@@ -90,7 +90,7 @@ class Determinant(FactoredOp):
         return b.reduce("mul", pivots, [len(pivots.extents) - 1])
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Adjugate(FactoredOp):
     """A, its factors → M = det(A)·A⁻¹, the transposed cofactors, to rounding errors of A also where A is singular."""
 
@@ -127,7 +127,7 @@ class Adjugate(FactoredOp):
         return b.lapack("lu_adjugate", [factors, exchanges], results, nan_on_failure=True)[0]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class AdjugateTangent(RepeatingOp):
     """A, X → the derivative of adj A along X, also where A is singular.   (…, n, n), (…, n, n) → (…, n, n)
 
@@ -196,7 +196,7 @@ def _regular_tangent(a: Variable, x: Variable) -> Variable:
     return _scaled(1 / Determinant()(a, *factors), _scaled(_inner(matrix_transpose(m), x), m) - both)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SignLogDeterminant(FactoredOp):
     """A, its factors → sign and logarithm of |det A|; (0, −inf) where A is singular.   (…, n, n) → (…), (…)"""
 

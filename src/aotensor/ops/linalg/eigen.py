@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.public import public
@@ -50,7 +50,7 @@ def symmetric(x: Variable, uplo: str) -> Variable:
     return symmetric_of_lower(x if uplo == "L" else matrix_transpose(x))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Eigh(TrailingOp, LinearisedOp):
     """x → (w, v): x = v·diag(w)·vᴴ, w ascending, phases as in `signs`.   (…, n, n) → (…, n), (…, n, n)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, Variables, as_tensor
@@ -36,7 +36,7 @@ _RADIUS: Final = 5.371920351148152
 """The largest 1-norm for which the approximant is exact to float64 rounding."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Expm(TrailingOp):
     """y = Σ xᵏ/k!, by scaling and squaring.   (…, n, n) → (…, n, n)
 

@@ -28,11 +28,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array
 from aotensor.ops.linalg.matrices import scipy_linalg
 
@@ -40,7 +40,7 @@ Result: TypeAlias = "tuple[Sequence[Array], int]"
 Core: TypeAlias = tuple[Any, ...]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Arithmetic:
     """Arithmetic on extents for shape functions: on static dims that may be unknown, or on run-time extents."""
 
@@ -49,7 +49,7 @@ class Arithmetic:
     least: Callable[[Any, Any], Any]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Kind:
     """shapes(arithmetic, options, *cores of operands) → cores of the results; meaning(*matrices, **options) → Result.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphLinAlgError
 from aotensor.graph.variable import Variable
@@ -35,7 +35,7 @@ def _double_dim(n: Dim) -> Dim:
 _DIMS = Arithmetic(_half, _double_dim, smaller)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Lapack(RepeatingOp):
     """Apply a kind of `kinds` to every matrix of a batch.
 

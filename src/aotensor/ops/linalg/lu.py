@@ -7,13 +7,13 @@ row-major matrix, so solves, inverses and determinants need no transpose. SciPy'
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
@@ -54,7 +54,7 @@ from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.take import take_along_axis
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ColumnLu(TrailingOp):
     """A → F, p with A·P = L·U: L the lower triangle of F, U the rest with ones on its diagonal.   (…, n, n)
 
@@ -110,7 +110,7 @@ class ColumnLu(TrailingOp):
         return b.lapack("lu", [a], results, error, nan_on_failure=self.on_error == "nan")
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ComplexLu(LinearisedOp, MatrixOp):
     """A → F, p of complex matrices: A = P·L·U, L below the diagonal of F with ones on it, U on and above.
 
@@ -177,7 +177,7 @@ def _with_columns(x: Variable, order: Variable) -> Variable:
     return take_along_axis(x, expand_dims(order, -2), -1)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Permutation(RepeatingOp, ConstantOp):
     """The factors, exchanges → q (int64): column q[k] of A is column k of A·P; the other way round if inverse.
 

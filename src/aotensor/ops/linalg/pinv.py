@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
@@ -25,7 +25,7 @@ from aotensor.ops.linear import LinearisedOp
 from aotensor.ops.shape.axes import matrix_transpose
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Pinv(TrailingOp, LinearisedOp):
     """y = V·diag(1/s)·Uᵀ over the singular values s above rcond times the largest.   (…, m, n) → (…, n, m)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import Apply, disconnected, null_gradient
@@ -36,7 +36,7 @@ from aotensor.ops.updates import set_subtensor
 _COMPLETE: Final = "q has a derivative in the mode 'reduced', or where there are known to be no more rows than columns"
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Qr(TrailingOp, LinearisedOp):
     """x → (q, r): x = q·r, qᴴ·q = 1, r upper triangular with a real diagonal, signs as in LAPACK.   k = min(m, n)
 
@@ -114,7 +114,7 @@ def moved_factors(x: Variable, q: Variable, r: Variable, tx: Variable) -> tuple[
     return t_q, matmul(upper, front) if _is_tall(x) else triu(matmul(adjoint(q), tx) - matmul(turn, r))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class PivotedQr(MatrixOp, LinearisedOp):
     """x → (q, r, p): x[:, p] = q·r as in Qr, and the diagonal of r has descending magnitude.   k = min(m, n)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import check_choice, coerced
@@ -80,7 +81,7 @@ def _outer(x: Variable, y: Variable, b_ndim: int) -> Variable:
     return product("i,j->ij" if b_ndim == 1 else "ik,jk->ij", x, y)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class LuSolve(SolveOp, FactoredOp):
     """A, its factors, b → x with op(A)·x = b.   b: (…, n, k), or (…, n) for b_ndim 1
 
@@ -129,7 +130,7 @@ class LuSolve(SolveOp, FactoredOp):
         return b.lapack("lu_solve", operands, results, is_transposed=self.is_transposed, nan_on_failure=True)[0]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class CholeskySolve(SolveOp, FactoredOp):
     """A (only its lower triangle is read), its Cholesky factor L, b → x with A·x = b.
 
@@ -262,7 +263,7 @@ def _solve_by_lu(a: Variable, b: Variable, core: int, is_transposed: bool, on_er
     return LuSolve(bool(is_transposed), core)(*operands)  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class LuInverse(FactoredOp, LinearisedOp):
     """A, its factors → A⁻¹, nan for a singular matrix.   dY = −Y·dA·Y"""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import null_gradient
@@ -36,7 +36,7 @@ FAILED: Final = "the singular values did not converge"
 _FULL: Final = "singular vectors have derivatives where full_matrices=False, or where the matrix is known to be square"
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Svd(TrailingOp, LinearisedOp):
     """x → (u, s, vh): x = u·diag(s)·vh, s descending, phases of the columns of u as in `signs`.   k = min(m, n)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import check_choice, coerced
@@ -48,7 +49,7 @@ from aotensor.ops.shape.extents import product as total
 from aotensor.ops.shape.reshape import reshape
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class TriangularOp(Op):
     """Base of solves and products.   a: (…, n, n), b: (…, n, k), (…, k, n) on the right side, or (…, n)
 
@@ -134,7 +135,7 @@ def side_by_side(solve: Callable[[Variable], Variable], b: Variable) -> Variable
     return dimshuffle(reshape(flat, [n, samples, columns]), [1, 0, 2])
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SolveTriangular(TriangularOp, SolveOp):
     """x with op(a)·x = b, or x·op(a) = b on the right side, where op optionally transposes.
 
@@ -177,7 +178,7 @@ class SolveTriangular(TriangularOp, SolveOp):
         return self._lowered(b, a, x, "solve_triangular", error, nan_on_failure=not error)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class MultiplyTriangular(TriangularOp):
     """op(a)·b, or b·op(a) on the right side: half the work of a product of full matrices."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, connected, disconnected, null_gradient
@@ -23,7 +23,7 @@ DISCRETE: Final = "a draw is a jump function of it; use the density of the distr
 NOT_REPARAMETERISED: Final = "a rejected proposal makes the draw jump in it; only location and scale have derivatives"
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Sampler:
     """sample(builder, position, *parameters) → a scalar of `result`; the parameters have the dtypes `operands`.
 
@@ -50,7 +50,7 @@ SAMPLERS: Final[Mapping[str, Sampler]] = {
 }
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Draw(RepeatingOp):
     """Independent draws, one for each element of the parameters: state, *parameters → tensor of their shape.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues
@@ -75,7 +75,7 @@ KINDS: Final[Mapping[str, Callable[[ScalarBuilder, Words, str], Any]]] = {
 """Kind of noise → (builder, the words of an element, dtype) → the element."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Noise(TrailingOp, ConstantOp):
     """Independent elements of one kind: state, *extents → tensor behind the leading axes of the state.
 

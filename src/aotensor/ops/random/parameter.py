@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.variable import Constant, Variable, Variables, as_tensor
@@ -22,7 +22,7 @@ from aotensor.ops.linear import LinearOp
 _LARGEST: Final = float(np.finfo(np.float64).max)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Checked(SampleOp, LinearOp):
     """Base of ops that return x after a run-time check of its elements.   label: their name, at the start of the
     message
@@ -67,7 +67,7 @@ def _all(b: TensorBuilder, good: Tensor) -> Scalar:
     return b.item(b.reduce("and", good, range(len(good.extents))))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Ascending(Checked):
     """Check that elements do not decrease along the last axis."""
 
@@ -92,7 +92,7 @@ class Ascending(Checked):
         return _all(b, b.tabulate([*others, pairs], "bool", in_order))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Nonempty(Checked):
     """Check that an axis has an element.   label: the function that needs one. place: the axis, counted from the end"""
 
@@ -126,7 +126,7 @@ def nonempty(label: str, x: Variable, axes: Sequence[int]) -> Variable:
     return x
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Parameter(Checked):
     """Check that all elements are in [low, high], or (low, high] if `is_open`, and not nan.   label: such as
     "poisson: lam", for messages

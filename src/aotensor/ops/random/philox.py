@@ -15,12 +15,12 @@ so that elements, attempts of one element and draws never share a block: e < 2^4
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply
@@ -79,7 +79,7 @@ def _high(v: ScalarBuilder, x: Any) -> Any:
     return v.shift_right(x, v.constant(32, "uint64"))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Philox(DiscreteOp):
     """The bare function: counters (…, 4) and keys (…, 2) of 32-bit words, both uint32 → blocks (…, 4).
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Final
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.errors import GraphTypeError
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.ops.random import arrangements, continuous, discrete, vectors
@@ -88,7 +88,7 @@ class RandomStream:
         return sorted({*super().__dir__(), *DISTRIBUTIONS})
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Generator:
     """Draws by method from an explicit state: `next_state, x = Generator(state).normal(0, 1, size=3)`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, normalise_axis
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
@@ -36,7 +37,7 @@ def _shifted(b: TensorBuilder, x: Tensor, axis: int) -> Tensor:
     return b.tabulate(x.extents, x.dtype, element)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class CumSum(AxisOp, LinearOp):
     """y[k] = Σ x[i] over i ≤ k along an axis, or over i ≥ k if reverse; computed and given in `dtype`."""
 
@@ -70,7 +71,7 @@ class CumSum(AxisOp, LinearOp):
         return mirror(b, result, self.axis) if self.reverse else result
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class CumProd(AxisOp, LinearisedOp):
     """y[k] = Π x[i] over i ≤ k along an axis (i < k if exclusive; i ≥ k, i > k if reverse), in `dtype`.
 

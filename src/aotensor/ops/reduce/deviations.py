@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.variable import Variable, Variables
@@ -20,7 +20,7 @@ from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import reexpand
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SquaredDeviations(AxisOp):
     """y = Σ (scale·(x − mean x))² over axes, in float64.   scale: a power of 2"""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axis
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
@@ -51,7 +51,7 @@ def _lower_check(b: TensorBuilder, kind: str, axes: Sequence[int], x: Tensor) ->
             b.check(v.compare("ne", x.extents[axis], v.index(0)), _empty(kind, axis))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Extremum(AxisOp):
     """The largest or smallest element over axes; nan if there is one.
 
@@ -94,7 +94,7 @@ class Extremum(AxisOp):
         return b.reduce((_BOOL_KIND if x.dtype == "bool" else _REDUCTION)[self.kind], x, self.axes)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ExtremumMask(AxisOp, DiscreteOp):
     """Which elements of x carry the derivative of its extremum y over `axes`: those equal to it, or the first nan."""
 
@@ -140,7 +140,7 @@ class ExtremumMask(AxisOp, DiscreteOp):
         return b.permute(y, [None if axis in self.axes else next(kept) for axis in range(rank)])
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ArgExtremum(AxisOp, ConstantOp):
     """int64 position of the first extremum along an axis, the first nan if there is one. It has no gradient."""
 

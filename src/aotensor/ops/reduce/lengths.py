@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import disconnected
@@ -39,7 +39,7 @@ SMALLEST: Final = 2.0**-900
 """Sum of plain squares below which squares may have lost digits."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Length(AxisOp):
     """y = √Σ x² over axes in float64, or √Σ (x − mean x)².   Derivatives: the unit vector along x, 0 at 0."""
 
@@ -100,7 +100,7 @@ class Length(AxisOp):
         return [sum_over(self._direction(x, y) * tx, axis=self.axes)]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class UnitVector(AxisOp):
     """u = x/y of vectors x along axes and their lengths y, whose axes have extent 1; 0 where the length is 0.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
@@ -75,7 +75,7 @@ def _less_share(g: Variable, y: Variable, axes: tuple[int, ...]) -> Variable:
     return switch(is_most, others * total - sum_over(switch(is_most, 0, g), axis=axes, keepdims=True), g - y * total)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Softmax(AxisOp):
     """y = exp(x) / Σ exp(x) over axes.
 
@@ -125,7 +125,7 @@ class Softmax(AxisOp):
         return v.select(is_nothing, v.constant(0.0, m.dtype), unit)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class LogSoftmax(AxisOp):
     """y = x − log Σ exp(x) over axes."""
 
@@ -158,7 +158,7 @@ class LogSoftmax(AxisOp):
         return b.map(element, x, m, total, dtype=x.dtype)  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class LogSumExp(AxisOp):
     """y = log Σ exp(x) over axes; −inf for nothing or only −inf, inf if one is inf."""
 

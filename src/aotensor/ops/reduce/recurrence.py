@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, broadcast_shapes, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import connected, sum_terms
@@ -19,7 +19,7 @@ from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.linear import LinearOp
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Shift(AxisOp, LinearOp):
     """Shift by one: y[k] = x[k − 1] along an axis with a leading 0, or x[k + 1] with a trailing 0 if `back`."""
 
@@ -56,7 +56,7 @@ class Shift(AxisOp, LinearOp):
         return b.tabulate(x.extents, x.dtype, element)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class LinearRecurrence(AxisOp):
     """y[k] = a[k]·y[k − 1] + c[k] along an axis, from 0; y[k] = a[k]·y[k + 1] + c[k] if reverse.
 

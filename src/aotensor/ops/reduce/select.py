@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, normalise_axis
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -32,7 +32,7 @@ from aotensor.ops.take import take, take_along_axis
 from aotensor.ops.updates import set_subtensor
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Ranked(TrailingOp, DiscreteOp):
     """x, ranks → int64 positions along the last axis: `argsort(x)[..., ranks]`.   (…, n), (r,) → (…, r)
 
@@ -64,7 +64,7 @@ class Ranked(TrailingOp, DiscreteOp):
         return b.select_ranks(b.cast(x, "uint8") if x.dtype == "bool" else x, ranks)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Leading(TrailingOp, DiscreteOp):
     """x → the positions of the `count` first elements in order along the last axis, ascending; or of the last ones.
 

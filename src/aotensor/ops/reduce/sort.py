@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, normalise_axis
 from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.op import Apply, disconnected
@@ -20,7 +20,7 @@ from aotensor.ops.linear import LinearOp
 from aotensor.ops.shape.reshape import ravel
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Sort(AxisOp):
     """x → (x ascending along an axis, the int64 permutation that does it). Stable; nan comes last."""
 
@@ -51,7 +51,7 @@ class Sort(AxisOp):
         return b.cast(ordered, x.dtype), order
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Permute(AxisOp, LinearOp):
     """y[…, k, …] = x[…, p[…, k, …], …] along an axis, for a p that holds a permutation in every line."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -12,6 +11,7 @@ from numpy.typing import DTypeLike
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
@@ -45,7 +45,7 @@ def finished(reduced: Variable, axes: Sequence[int], x: Variable, keepdims: bool
     return reexpand(reduced, axes, x.ndim) if keepdims else reduced
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Sum(AxisOp, LinearOp):
     """y = Σ x over axes, accumulated in `acc_dtype`, given in `dtype`. An empty sum is 0."""
 
@@ -74,7 +74,7 @@ class Sum(AxisOp, LinearOp):
         return b.cast(b.reduce("add", x, self.axes, dtype=self.acc_dtype), self.dtype)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Prod(AxisOp):
     """y = Π x over axes, accumulated in `acc_dtype`, given in `dtype`. An empty product is 1.
 
@@ -116,7 +116,7 @@ class Prod(AxisOp):
         return b.cast(b.reduce("mul", x, self.axes, dtype=self.acc_dtype), self.dtype)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Quantifier(AxisOp, DiscreteOp):
     """`any` or `all` of the elements of a bool x over axes; of no elements false or true, respectively."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.variable import Variable, Variables, constant
 from aotensor.ops.batching import AxisOp
@@ -43,7 +43,7 @@ mul_without_zeros: Elementwise = elementwise(
 )
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ProdWithoutZeros(AxisOp):
     """y = Π x over axes of the elements that are not 0, accumulated in `acc_dtype`, given in `dtype`; 1 if all are.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import TensorType, checked_int
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.variable import Variable, as_tensor, constant
@@ -24,7 +24,7 @@ def as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Rows:
     """One tap of a sequence: its rows in the order of the steps, and the symbol of one row."""
 
@@ -32,7 +32,7 @@ class Rows:
     slot: Variable
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class State:
     """An output that is fed back.
 

@@ -6,11 +6,12 @@ Programs are built and differentiated with IfElse; the compiler makes it a Branc
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply, Op, connected
@@ -26,7 +27,7 @@ from aotensor.ops.scan.step_extents import body_extents
 from aotensor.ops.shape.inference import LeafFacts
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Branch(Op):
     """The outputs of `then` where the condition holds, else those of `otherwise`: condition, *captured → *outputs.
 
@@ -85,7 +86,7 @@ class Branch(Op):
         return b.branch(self, inputs)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class IfElse(Op):
     """condition, a₁ … aₙ, b₁ … bₙ → a₁ … aₙ where the condition, a bool scalar, holds, else b₁ … bₙ.
 

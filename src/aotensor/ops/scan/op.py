@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, TypeVar
 
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op
@@ -24,7 +25,7 @@ from aotensor.ops.shape.extents import SymbolicExtent, as_extent, dim_of
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Scan(Op):
     """n_steps steps of a body: n_steps, *sequences, *initial, *constants → *states, *mapped, steps taken.
 

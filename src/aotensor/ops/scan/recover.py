@@ -11,6 +11,7 @@ from math import inf
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import TensorType
 from aotensor.graph.op import Apply
 from aotensor.graph.sparse_type import SparseVariable
@@ -26,7 +27,7 @@ _MANY = 16  # most roots; a value that depends on more is stored itself
 Roots = dict[Variable, frozenset[Variable] | None]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ForwardValues:
     """Forward values that are available in the backward steps.
 

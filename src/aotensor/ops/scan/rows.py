@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply
@@ -25,7 +25,7 @@ _FEW = "a sequence has {found} rows for {expected} steps"
 _NEGATIVE = "the number of steps must not be negative, found {found}"
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class FirstRows(LinearOp):
     """x, n → the first n positions of x along `axis`, an int64 scalar n of them.
 
@@ -82,7 +82,7 @@ class FirstRows(LinearOp):
         return gather(b, x, [Line(0, extent) for extent in extents])
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SegmentRows(LinearOp):
     """x, start → `length` positions of x along `axis` from start, an int64 scalar; all inside, so nothing is checked.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -18,7 +18,7 @@ from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.linear import LinearOp
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class DimShuffle(LinearOp):
     """Axis `pattern[k]` of x becomes axis k, None is a new axis of extent 1; an axis left out must have extent 1."""
 

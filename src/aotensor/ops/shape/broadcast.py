@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -21,7 +21,7 @@ from aotensor.ops.linear import LinearOp
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, as_extents, dim_of
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SpecifyShape(LinearOp):
     """x, *sizes → x, whose extents are checked to be `dims`.
 

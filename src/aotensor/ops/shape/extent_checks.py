@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphIndexError, GraphValueError
 from aotensor.graph.op import Apply
@@ -17,7 +17,7 @@ from aotensor.ops.linear import LinearOp
 from aotensor.ops.shape.extents import SymbolicExtent, is_extent
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ExtentCheck(LinearOp):
     """(x, n) → x, whose extent along `axis` is checked to be n.
 

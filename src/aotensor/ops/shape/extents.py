@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 from weakref import WeakKeyDictionary
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType, checked_int, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -28,7 +28,7 @@ SymbolicExtent = int | Variable
 """An extent in a graph: a number, or an integer scalar variable."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Shape(ConstantOp):
     """int64 vector of the extents of x along `axes`, by default all."""
 
@@ -58,7 +58,7 @@ class Shape(ConstantOp):
         return b.concatenate([b.permute(part, [None]) for part in parts], 0)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ShapeI(ConstantOp):
     """The extent of x along one axis, as an int64 scalar."""
 

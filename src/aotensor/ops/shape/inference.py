@@ -8,13 +8,13 @@ from both, and leaves with given values. Nothing is ever evaluated on made-up va
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
 
 import numpy as np
 
 from aotensor.core.dtypes import is_float
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphError
 from aotensor.graph.expansion import Expansion, has_sparse, without_sparse
@@ -28,7 +28,7 @@ Extents: TypeAlias = tuple[int | None, ...]
 """The extents of one value; None if they depend on unknown values."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class LeafFacts:
     """What is known of a leaf. value: a function that computes its value, or None. of_extents: it depends on extents
     only

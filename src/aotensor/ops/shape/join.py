@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -24,7 +24,7 @@ from aotensor.ops.shape.extents import as_extents, dim_of, dims_at, extent_of
 from aotensor.ops.window import Line, gather
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Join(AxisOp, MultilinearOp):
     """Tensors of one rank one after another along an axis, in their promoted dtype; other extents are equal."""
 
@@ -78,7 +78,7 @@ def _axis_text(axis: int) -> str:
     return f"extents along axis {axis}"
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Split(Op):
     """x, *sizes → consecutive parts of x along an axis, whose extents add up to that of x.
 

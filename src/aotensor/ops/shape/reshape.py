@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -35,7 +35,7 @@ from aotensor.ops.shape.extents import (
 )
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Reshape(LinearOp):
     """The elements of x in C order under new extents: x, *sizes → x reshaped.
 
@@ -109,7 +109,7 @@ class Reshape(LinearOp):
         return b.reshape(x, extents)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class CompletedShape(ExtentsOp, ConstantOp):
     """The extents of a shape of `total` elements with −1 replaced: total, *sizes → as many int64 scalars as sizes.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from typing import Final, TypeAlias
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from aotensor.config import config
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, Variable, constant
 from aotensor.ops.elementwise.arithmetic import abs as absolute
@@ -36,7 +36,7 @@ from aotensor.ops.stable.products import logistic_or_softmax
 from aotensor.ops.stable.quotients import function_of, quotient_of
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Logarithm:
     """shift + term.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, Variable
 from aotensor.ops.create import Alloc, FullLike
@@ -52,7 +53,7 @@ def kind_of(node: Apply) -> str | type:
     return node.op.row.name if isinstance(node.op, Elementwise) else type(node.op)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Look:
     """A matcher of formulas on one graph.
 

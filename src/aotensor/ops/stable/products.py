@@ -10,10 +10,10 @@ exp(x)/expm1(x)                        →  −bose(x)                       1/c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Final, TypeAlias
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import add, mul, neg
@@ -30,7 +30,7 @@ LARGEST_PRODUCT: Final = 4
 """Most levels of operations."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Factor:
     """A factor of a product: x to a nonzero integer power."""
 
@@ -38,7 +38,7 @@ class Factor:
     power: int
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class _Logistic:
     """A factor as S**s · T**t with S = sigmoid(u), T = sigmoid(−u).   is_sum: it is 1 + exp(±u)"""
 

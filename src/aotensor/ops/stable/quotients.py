@@ -8,7 +8,6 @@ Near 0 each is the sum of a power series, and so are its derivatives, of any ord
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import comb, factorial, pi, sqrt
@@ -17,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from aotensor.core.builders import Scalar, ScalarBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
@@ -34,7 +34,7 @@ _TERMS: Final = 40
 """Of a series; those of f(u)/u below an ulp for |u| < radius, and of its first derivatives, are fewer."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class _Quotient:
     """A quotient f(u)/u. terms: k ↦ coefficient of uᵏ. radius: the series is used for |u| below it. inverse: u ↦
     1/f(u)

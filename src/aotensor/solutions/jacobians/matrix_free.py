@@ -8,8 +8,9 @@ The solution is an op whose derivatives are solutions with the same products, so
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.gradient.composite import OpFromGraph
 from aotensor.gradient.forward import push_through
 from aotensor.gradient.sweep import pull_through
@@ -21,7 +22,7 @@ from aotensor.ops.linear import zero_gradient
 from aotensor.solutions.jacobians.gmres import gmres
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class MatrixFree:
     """The Jacobian J = ∂G/∂x, or its transpose.   equations: y = (x, *parameters) → (G, …), with x and G (n,)"""
 

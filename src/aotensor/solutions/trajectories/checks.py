@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Final
 
 import numpy as np
 
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply
@@ -24,7 +24,7 @@ from aotensor.solutions.formulas import number
 _MESSAGE: Final = "solve_ivp: t_eval has a time outside of t_span, or out of order"
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class TimesInSpan(LinearOp):
     """(times, bool scalar) → times; an error at run time unless the scalar is true."""
 

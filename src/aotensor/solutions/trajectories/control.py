@@ -6,10 +6,10 @@ As in SciPy's integrators: Hairer, Nørsett & Wanner (1993), sections II.4 and I
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.arithmetic import abs, maximum, minimum
@@ -24,7 +24,7 @@ SMALLEST, LARGEST = 0.2, 10.0
 """A step is not shorter or longer than the one before by more than these factors."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Control:
     """The method, span, tolerances and limits of an integration.
 
@@ -118,7 +118,7 @@ class Control:
         return or_(ge(self.direction * (s.t - target), 0), invert(eq(s.status, ending(Ending.RUNNING))))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class State:
     """An integration between two attempts.
 

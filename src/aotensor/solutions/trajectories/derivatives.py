@@ -11,10 +11,11 @@ integrated from each time to the one before, together with y, which starts anew 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import TensorType
 from aotensor.errors import UnsupportedError
 from aotensor.gradient.composite import OpFromGraph
@@ -53,7 +54,7 @@ _OTHERS: Final = 5
 """Outputs without derivatives: status, steps, attempts, ends, count."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Problem:
     """The static part of an integration: system, method, options.
 
@@ -100,7 +101,7 @@ def integration(problem: Problem, given: Sequence[Variable]) -> OpFromGraph:
     )
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Rules:
     """Derivatives along the steps; nan where the integration failed.   steps: inputs of the op, ends, count → y"""
 
@@ -129,7 +130,7 @@ def _if_found(status: Variable, term: Variable) -> Variable:
     return switch(eq(status, ending(Ending.CONVERGED)), term, number(float("nan"), term))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ContinuousRules(Rules):
     """Reverse mode by the continuous adjoint; forward mode along the steps."""
 
@@ -163,7 +164,7 @@ class ContinuousRules(Rules):
         return [_if_found(outputs[1], terms[k]) if k in terms else disconnected() for k in range(len(inputs))]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class _Adjoint:
     """The system of y, λ and μ, joined to one vector.
 

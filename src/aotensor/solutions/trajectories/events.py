@@ -9,11 +9,11 @@ gives the derivatives, as for roots. An event may end the integration at its fir
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.gradient.composite import OpFromGraph
 from aotensor.gradient.forward import Rop
@@ -47,7 +47,7 @@ _HALVINGS: Final = {"float32": 40, "float64": 70}
 """Of a step, until the place of an event in it is known to rounding."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Events:
     """Event functions g(t, y), each of whose elements is an event.   output: (events,)
 
@@ -137,7 +137,7 @@ def _title(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", "an event"))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Crossings:
     """Sign changes that a search found, without derivatives.
 

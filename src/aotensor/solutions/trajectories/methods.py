@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.graph.variable import Variable
 from aotensor.ops.create import zeros_like
 from aotensor.ops.diagonal import eye
@@ -25,7 +26,7 @@ from aotensor.sparse.compressed_axes import major_of_entries
 from aotensor.sparse.csm import matrix_of, parts_of
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Step:
     """The results of one step of size h from (t, y).
 
@@ -39,7 +40,7 @@ class Step:
     stages: list[Variable]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Stepper(ABC):
     """Base of integration methods, applied to a system."""
 
@@ -70,7 +71,7 @@ class Stepper(ABC):
         """y at t + share·h, of a step from y to `new`.   share: scalar in [0, 1]"""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Explicit(Stepper):
     """An explicit Runge-Kutta method; its `carry` is f at the current point."""
 
@@ -126,7 +127,7 @@ class Explicit(Stepper):
         return y + found
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Implicit(Stepper):
     """A Rosenbrock method: one Jacobian and one factorisation in a step, no iteration."""
 

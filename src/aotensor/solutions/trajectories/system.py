@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.gradient.forward import Rop
@@ -19,7 +19,7 @@ from aotensor.solutions.jacobians.slopes import Slopes
 from aotensor.solutions.problem import called, unknown, vector_like
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class System:
     """dy/dt = f(t, y).
 

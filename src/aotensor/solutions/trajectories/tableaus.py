@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.solutions.trajectories import dop853
 
 Row = Mapping[int, float]
 """Coefficients that are not 0, by stage."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class RungeKutta:
     """An explicit method. Its last stage is f at the new point, which the next step begins with.
 
@@ -28,7 +28,7 @@ class RungeKutta:
     dense: Sequence[Sequence[float]] = ()
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Rosenbrock:
     """A linearly implicit method whose last stages are stiffly accurate: the last one is its error.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -38,7 +39,7 @@ from aotensor.sparse.reformat import PassingOp
 from aotensor.sparse.sample import densified
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Neg(PassingOp):
     """−x on the sparsity pattern of x; unsigned integers wrap. Gradient: regular, −z̄."""
 
@@ -62,7 +63,7 @@ class Neg(PassingOp):
         return -tangent
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class AddSS(PairOp):
     """x + y of two sparse matrices, in the format of x and the promoted dtype.
 
@@ -82,7 +83,7 @@ class AddSS(PairOp):
         return [term_for(outputs[0], total)]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class AddSD(CanonicalOp):
     """x + d, dense in the promoted dtype.   x: (m, n) sparse; d: (m, n), (1, n), (m, 1), (n,) or a scalar
 
@@ -139,7 +140,7 @@ def check_fits(name: str, x: Any, d: Array) -> None:
             raise GraphValueError(f"{name}: extents {x.shape[axis]} and {d.shape[axis]} along axis {axis + 2} differ")
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class AddSSData(CanonicalOp):
     """x + y of two sparse matrices that are known to have the same sparsity pattern, which the result has too.
 
@@ -170,7 +171,7 @@ class AddSSData(CanonicalOp):
         return [matrix_of(replace(p, data=p.data + q.data))]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class StructuredAddSV(CanonicalOp):
     """x + P(x)∘v: v along the columns, at stored entries only.   x: (m, n) sparse, v: (n,) → sparse, promoted dtype
 

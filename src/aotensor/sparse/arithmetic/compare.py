@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.sparse_type import canonical_matrix, scipy_sparse
 from aotensor.graph.variable import Variable
@@ -38,7 +39,7 @@ from aotensor.sparse.sample import densified
 RESULT: Final = "uint8"
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ComparisonSS(DiscreteOp, PairOp):
     """uint8 sparse matrix: 1 where the comparison of two sparse matrices holds; only these elements are stored.
 
@@ -74,7 +75,7 @@ class ComparisonSS(DiscreteOp, PairOp):
         return matrix_of(replace(p, indices=cast(p.indices, dtype), indptr=cast(p.indptr, dtype)))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ComparisonSD(DiscreteOp, CanonicalOp):
     """uint8 dense matrix: 1 where the comparison of a sparse matrix with a dense operand holds.
 

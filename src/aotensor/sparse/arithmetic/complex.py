@@ -7,12 +7,12 @@ vectors are pairs of real ones when they are compiled. Cotangents follow the con
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
@@ -30,7 +30,7 @@ from aotensor.sparse.op import as_sparse, need_sparse, scipy_matrix
 from aotensor.sparse.reformat import PassingOp
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SparsePart(PassingOp):
     """The real (index 0) or the imaginary part (index 1) of every entry, on the pattern of x.
 
@@ -69,7 +69,7 @@ class SparsePart(PassingOp):
         return (real_of, imag_of)[self.index](tangent)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Imaginary(PassingOp):
     """i·x of a real matrix x, on its pattern.   Gradient: regular; x ← −imag(z̄)."""
 
@@ -99,7 +99,7 @@ def imaginary(x: Variable) -> Variable:
     return Imaginary()(x) if x.is_sparse else join_parts(zeros_like(x), x)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Conjugate(PassingOp):
     """The complex conjugate of every entry, on the pattern of x.   Gradient: regular, the conjugate of z̄."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
@@ -30,7 +30,7 @@ from aotensor.sparse.op import Compressed, as_sparse, need_sparse
 from aotensor.sparse.sample import sample_at
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SpExtremum(CanonicalOp):
     """The largest or smallest element over both axes (None) or one; elements that are not stored count as 0.
 

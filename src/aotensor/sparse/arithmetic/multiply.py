@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
@@ -33,7 +34,7 @@ from aotensor.sparse.op import Compressed, scipy_matrix
 from aotensor.sparse.sample import take_entries
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ProductOp(CanonicalOp):
     """x ∘ y, bilinear. Gradient: regular, y∘z̄ and x∘z̄."""
 
@@ -54,7 +55,7 @@ def _term(x: Variable, ct: Variable, other: Variable) -> Variable:
     return sum_to(arithmetic.mul(other, ct), x)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class MulSS(PairOp, ProductOp):
     """x ∘ y of two sparse matrices of any formats, in that of the first and the promoted dtype.
 
@@ -67,7 +68,7 @@ class MulSS(PairOp, ProductOp):
     join: Join = field(default="both", repr=False)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class MulSD(ProductOp):
     """x ∘ d on the pattern of x, in the promoted dtype.   x: (m, n) sparse; d: (m, n), (1, n), (m, 1) or a scalar
 
@@ -93,7 +94,7 @@ class MulSD(ProductOp):
         return [matrix_of(replace(p, data=p.data * entries_of(self.name, inputs[1], p)))]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class MulSV(MulSD):
     """x ∘ v on the pattern of x, v along the columns, in the promoted dtype.   x: (m, n) sparse, v: (n,) → sparse
 
@@ -109,7 +110,7 @@ class MulSV(MulSD):
         return vector_result(self, x, v, 1)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class DivSD(CanonicalOp):
     """x / d on the pattern of x; integers give float64.   x: (m, n) sparse; d: (m, n), (1, n), (m, 1), (n,) or a scalar
 
@@ -179,7 +180,7 @@ def _with_entries(name: str, x: Any, d: Array, combine: np.ufunc) -> Any:
 # --- scales ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ColScaleCSC(CanonicalOp):
     """Column j of x times s[j], of either format, in the promoted dtype.   x: (m, n) sparse, s: (n,) → sparse
 
@@ -209,7 +210,7 @@ class ColScaleCSC(CanonicalOp):
         return [matrix_of(replace(p, data=p.data * factors))]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class RowScaleCSC(ColScaleCSC):
     """Row i of x times s[i], of either format, in the promoted dtype.   x: (m, n) sparse, s: (m,) → sparse
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Op
@@ -90,7 +91,7 @@ def check_sizes(name: str, v: Variable, p: Compressed, axes: Sequence[int | None
 # --- matrices in canonical form, and in another one ------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Canonical(PassingOp):
     """x with the entries of every slice in order and no duplicates.   Gradient: regular, z̄."""
 

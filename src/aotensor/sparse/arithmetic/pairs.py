@@ -11,12 +11,13 @@ is the rule of products; ops with other derivatives are classes that derive from
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import AotensorError
 from aotensor.graph.variable import Variable
@@ -55,7 +56,7 @@ def join_patterns(join: Join, p: Compressed, q: Compressed) -> tuple[Compressed,
     return p, replace(p, data=TakePresent()(q.data, positions_in(p, q)))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class PairOp(CanonicalOp):
     """f(x, y) of two sparse matrices of any formats, in that of the first, on a join of their patterns.
 

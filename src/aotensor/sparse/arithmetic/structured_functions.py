@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Final, TypeAlias
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
@@ -19,7 +20,7 @@ from aotensor.sparse.op import as_sparse, need_sparse, scipy_matrix
 Function: TypeAlias = Callable[..., Variable]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class StructuredElemwise(CanonicalOp):
     """y = f(x, s, …) at the stored entries of a canonical matrix x; the pattern, explicit zeros included, stays.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
@@ -41,7 +41,7 @@ def one_axis(axis: Axis) -> int | None:
     return None if len(axes) == 2 else axes[0]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SpSum(CanonicalOp):
     """Σ x over both axes (None), over the rows (axis 0: one sum per column) or the columns (axis 1: one per row).
 

@@ -9,11 +9,12 @@ Row r·I + i of an r×c bsr matrix has the elements (i, ·) of all blocks of row
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply
@@ -109,7 +110,7 @@ def _divided(extent: SymbolicExtent, by: int, word: str) -> SymbolicExtent:
     return as_extent(Divided(by, word)(extent))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Divided(ConstantOp):
     """An integer scalar, after a check that it is a multiple of `by`.   word: its meaning, for the error"""
 

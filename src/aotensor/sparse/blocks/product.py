@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply
@@ -36,7 +36,7 @@ from aotensor.sparse.op import Compressed
 from aotensor.sparse.patterns import IndexOp, slices_of
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class BlockProduct(MultilinearOp, IndexOp):
     """A·x, or Aᵀ·x where it is turned, of a matrix A in rows of r×c blocks, in terms of rows of blocks.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import TensorType
 from aotensor.graph.sparse_type import SparseVariable, canonical_matrix
 from aotensor.graph.variable import Variable, constant
@@ -25,7 +25,7 @@ class SameElements(PassingOp):
         return need_sparse(self, x)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class EnsureSortedIndices(SameElements):
     """x with the entries of each slice sorted by index; duplicates are kept, in their order.
 
@@ -45,7 +45,7 @@ class EnsureSortedIndices(SameElements):
         return [inputs[0] if p.is_canonical else matrix_of(other_format(other_format(p)))]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Remove0(SameElements):
     """x without its stored zeros; duplicate entries stay apart, and a nan is kept.
 
@@ -66,7 +66,7 @@ class Remove0(SameElements):
         return [matrix_of(compress(p, neq(p.data, constant(0, dtype=p.data.dtype))))]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Copy(SameElements):
     """A new variable with the value of x."""
 
@@ -84,7 +84,7 @@ class Copy(SameElements):
 sparse_copy = Copy()
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Canonical(SameElements):
     """x with the entries of each slice sorted, and duplicates added up."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -95,7 +96,7 @@ def sparse_size(x: Any) -> Variable:
 # --- ops -------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class CSMGrad(SparseOp):
     """The gradient of the data of a matrix x from a cotangent g of its shape and format: g at the stored entries of x.
 
@@ -143,7 +144,7 @@ def _as_rows(indptr: Array, shape: Array) -> Array:
 csm_grad: Final = CSMGrad()
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ConstructSparseFromList(SparseOp):
     """Row k of `values` put into row ilist[k] of a csc matrix of the extents of a template; repeated rows add up.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, container, scipy_sparse
@@ -93,7 +93,7 @@ def check_pattern(function: str, name: str, value: Any, pattern: Any) -> None:
         raise GraphValueError(f"{function}: {_WRONG_PLACES.format(name=name)}")
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class OnPattern(TrailingOp, LinearOp):
     """(data, indices, indptr, known indices, known indptr) → data, after a check that both patterns are equal.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType, within_reach
 from aotensor.graph.coercion import coerced
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
@@ -25,7 +25,7 @@ from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import Compressed, SparseOp, as_sparse, need_sparse, scipy_matrix, type_error
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Diag(SparseOp):
     """y[i] = x[i, i + offset], or x[i − offset, i] for a negative one.   (m, n) sparse → its length, dtype of x
 
@@ -126,7 +126,7 @@ def trace(x: Any) -> Variable:
     return sum_over(diag(x))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SquareDiagonal(SparseOp):
     """v on the main diagonal of a square matrix, zeros stored.   v: (n,) → (n, n) of the format, dtype of v
 

@@ -7,7 +7,7 @@ of the result is slice i of each block in turn: it begins at Σ_b indptr_b[i], a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import accumulate
 from operator import add
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Dim, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
@@ -210,7 +211,7 @@ def _all_canonical(blocks: Sequence[Compressed]) -> bool:
     return all(p.is_canonical for p in blocks)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class HStack(Stack):
     """Stack matrices of as many rows horizontally."""
 
@@ -220,7 +221,7 @@ class HStack(Stack):
     dtype: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class VStack(Stack):
     """Matrices of as many columns below each other."""
 
@@ -230,7 +231,7 @@ class VStack(Stack):
     dtype: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SparseBlockDiagonal(Stack):
     """Stack matrices of any extents along a diagonal, without entries elsewhere.   n_inputs: number of matrices"""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import TensorType, within_reach
 from aotensor.graph.coercion import coerced
 from aotensor.graph.sparse_type import SparseVariable
@@ -21,7 +21,7 @@ from aotensor.sparse.op import SparseOp, as_sparse, need_sparse, scipy_matrix
 from aotensor.sparse.patterns import compress, slices_of
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SparseTriangle(SparseOp):
     """The entries x[i, j] with j − i ≤ offset (lower) or j − i ≥ offset (upper), in the format and order of x.
 

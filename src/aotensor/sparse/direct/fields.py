@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
@@ -23,7 +24,7 @@ class FactorsReader(ExtentsOp, FactorsOp):
     """An op with one result, computed from a matrix that is the same for all samples of a batch."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class CholeskyPivots(FactorsReader):
     """(order, and the outputs of CholeskyFactors) → D, in the order of the columns of A.   (n,)"""
 
@@ -44,7 +45,7 @@ class CholeskyPivots(FactorsReader):
         return found
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SelectedEntries(FactorsReader):
     """(directions, indices, indptr, order, and the outputs of CholeskyFactors) → entries of A⁻¹, or of its derivative.
 
@@ -92,7 +93,7 @@ class SelectedEntries(FactorsReader):
         return found
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class HalfSolve(LinearOp):
     """(b, order, and the outputs of CholeskyFactors) → P·L⁻ᵀ·Pᵀ·b, or P·L⁻¹·Pᵀ·b.   b: (n,) or (n, k)"""
 

@@ -7,13 +7,14 @@ Factors of one matrix are found once, however many equations with it or its tran
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Final
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError
 from aotensor.graph.op import Apply
@@ -34,7 +35,7 @@ PARTS_OF_TABLE: Final = 6
 LENGTH_OF_INFO: Final = 6
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class EliminationOrder(PatternRule):
     """(indices, indptr, and those of the transposed pattern) → (order, is_full), both int64.   (n,), (1,)
 
@@ -88,7 +89,7 @@ class FactorsOp(IndexOp):
         return [grad_not_implemented(self, 0, inputs[0]) for _ in outputs]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class LuFactors(ExtentsOp, FactorsOp):
     """(data, indices, indptr, order, is_full) → factors of the matrix in compressed columns, as `sparse.direct.lu`
     says.
@@ -164,7 +165,7 @@ LU_MARKS: Final = 10
 """The workspaces of `lu.factor_columns` that hold n integers each."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class LuSolve(LinearOp):
     """(b, order, and the outputs of LuFactors) → x with A·x = b, or Aᵀ·x = b.   b, x: (n,) or (n, k)"""
 
@@ -198,7 +199,7 @@ class LuSolve(LinearOp):
         return x
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class CholeskyFactors(ExtentsOp, FactorsOp):
     """(data, indices, indptr, order) → factors of a symmetric matrix, as `sparse.direct.cholesky` says.
 
@@ -273,7 +274,7 @@ def symmetric_factors_of(data: Array, indices: Array, indptr: Array, order: Arra
     return table, info, rows[: info[2]], lower
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class CholeskySolve(LinearOp):
     """(b, order, and the outputs of CholeskyFactors) → x with A·x = b for a symmetric A.   b, x: (n,) or (n, k)"""
 

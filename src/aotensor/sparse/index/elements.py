@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import check_choice
@@ -27,7 +27,7 @@ from aotensor.sparse.index.windows import WINDOW, WindowOp, check_positions, sca
 from aotensor.sparse.op import Compressed, need_sparse, type_error
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class GetItemScalar(WindowOp):
     """(x, i, j) → x[i, j], a dense scalar of the dtype of x; 0 where nothing is stored. i, j: int64 inside of x.
 
@@ -63,7 +63,7 @@ class GetItemScalar(WindowOp):
         return [scatter_elements(x, *entry), disconnected(), disconnected()]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class GetItem2Lists(WindowOp):
     """(x, rows, columns) → the elements x[rows[k], columns[k]], a dense vector of the dtype of x.
 
@@ -98,7 +98,7 @@ class GetItem2Lists(WindowOp):
         return [scatter_elements(inputs[0], cotangents[0], *inputs[1:]), disconnected(), disconnected()]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ScatterElements(WindowOp):
     """(z, rows, columns, m, n) → the m × n matrix with an entry z[k] at (rows[k], columns[k]) for each k, canonical.
 

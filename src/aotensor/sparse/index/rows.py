@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.variable import Variable, as_tensor
@@ -18,7 +18,7 @@ from aotensor.ops.shape.extents import extent_of
 from aotensor.sparse.construct.create import construct_sparse_from_list
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SparseGradRows(LinearOp):
     """x[rows] of a dense matrix: x: (m, n), rows: (k,) integers → (k, n), dtype of x.
 

@@ -6,11 +6,11 @@ start:stop:step of extent n   →   (first, count):   first + step·k for k = 0 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.elementwise.arithmetic import floor_div, maximum, minimum
@@ -24,7 +24,7 @@ from aotensor.sparse.csm import MatrixShape
 Bound = int | Variable | None
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SliceRange(ConstantOp):
     """(extent, start, stop) → int64 (first, count) of start:stop:step, clipped as in Python.
 
@@ -70,7 +70,7 @@ class SliceRange(ConstantOp):
         return next(given) if self.has_start else None, next(given) if self.has_stop else None
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Progression:
     """Positions first + step·k for 0 ≤ k < count.   first: int64 scalar. dim: the static dim of the count"""
 

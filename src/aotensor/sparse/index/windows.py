@@ -6,11 +6,12 @@ Positions are int64 vectors that are known to lie in the matrix: who makes them 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.op import Apply, Op, disconnected
 from aotensor.graph.sparse_type import SparseVariable, scipy_sparse
@@ -50,7 +51,7 @@ class WindowOp(SparseOp):
         return self(x, *inputs[1:])  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Submatrix(WindowOp):
     """(x, *positions) → the rows and columns of x at these positions, in the format of x.
 
@@ -133,7 +134,7 @@ class Submatrix(WindowOp):
         return from_entries(x, sum_at(ct, numbers, count))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ScatterMatrix(WindowOp):
     """(z, m, n, *positions) → the m × n matrix with the entries of z at the rows and columns that positions say.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError
 from aotensor.graph.variable import Variable
@@ -14,7 +14,7 @@ from aotensor.ops.batching import TrailingOp
 from aotensor.ops.linear import LinearOp
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Converged(TrailingOp, LinearOp):
     """(x, bool scalar) → x; a LinAlgError with `message` at run time unless the scalar is true."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.sparse_type import scipy_sparse
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
@@ -34,7 +35,7 @@ def _is_positive(factors: Any) -> bool:
     return np.array_equal(factors.perm_r, factors.perm_c) and not (factors.U.diagonal() <= 0).any()
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SymmetricFactors:
     """Factors of a symmetric positive definite matrix, used by reference implementations.
 
@@ -89,7 +90,7 @@ def symmetric_factors(
     return order, CholeskyFactors(slice, on_error)(data, indices, indptr, order)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class DirectSolve(Solve):
     """(data, indices, indptr, b) → x with A·x = b, or Aᵀ·x = b; equations with the same A share one factorisation.
 

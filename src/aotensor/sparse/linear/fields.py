@@ -7,12 +7,13 @@ Z are symmetric in their directions: each is its own adjoint, and one op has all
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import permutations
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
@@ -57,7 +58,7 @@ class FieldOp(Op):
         return extent_of(inputs[2], 0) - 1
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class LogDeterminants(FieldOp):
     """(data, indices, indptr, count) → log |A| of `count` blocks of equal size on the diagonal.   (count,)
 
@@ -120,7 +121,7 @@ def _share(whole: SymbolicExtent, count: SymbolicExtent) -> SymbolicExtent:
     return as_tensor(whole) // maximum(count, 1)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SelectedInverse(FieldOp):
     """(data, indices, indptr, *directions) → A⁻¹ at the entries of A, or its derivative along directions.   (nnz,)
 
@@ -191,7 +192,7 @@ class SelectedInverse(FieldOp):
         return [reshape(self(*flat, *along), extents_of(data))]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class PrecisionDraws(FieldOp):
     """(data, indices, indptr, z) → x = R·z with R·Rᵀ = A⁻¹.   z, x: (n,) or (n, k)
 
@@ -318,7 +319,7 @@ def precision_draws(A: Any, z: Any) -> Variable:
     return PrecisionDraws(_slice(p))(data, p.indices, p.indptr, right)  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Cholesky:
     """The factors of a sparse symmetric positive definite matrix; all its methods share one factorisation."""
 

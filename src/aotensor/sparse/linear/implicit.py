@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply
@@ -146,7 +147,7 @@ def square_matrix(name: str, A: Any) -> Compressed:
     return p if is_known else replace(p, indptr=SquareStarts()(p.indptr, as_tensor(p.minor)))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SquareStarts(PatternRule):
     """(indptr, minor) → indptr, after a check that the matrix is square."""
 

@@ -6,10 +6,11 @@ Every column of b has scalars of its own and rests once it is done; the loop end
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.arithmetic import abs, maximum, minimum
@@ -30,7 +31,7 @@ ROUNDINGS = 100
 """So many of them are allowed in what a tolerance and a residual are measured by."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Equations:
     """A·x = b for a square A, from x0.   b, x0: (n,) or (n, k), all of one floating dtype
 

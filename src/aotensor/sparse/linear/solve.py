@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import check_choice, coerced
@@ -30,7 +31,7 @@ PRECONDITIONERS: Final = ("jacobi", None)
 TOLERANCE: Final = 1e-10
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SparseSolve(Solve):
     """(data, indices, indptr, b, x0) → x by iterations from x0, which has no derivatives.
 

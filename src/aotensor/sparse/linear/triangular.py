@@ -7,13 +7,14 @@ few additions, and meeting at every level takes longer than that, so it is one c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError
 from aotensor.graph.coercion import coerced
@@ -39,7 +40,7 @@ from aotensor.sparse.op import OTHER, Compressed
 SINGULAR = "solve_triangular: the matrix is singular: diagonal element {found} is zero"
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SparseTriangularSolve(Solve):
     """(data, indices, indptr, b) → x with op(T)·x = b, where T is a triangle of the matrix of these vectors.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -24,7 +24,7 @@ from aotensor.sparse.op import Compressed, scipy_matrix, type_error
 from aotensor.sparse.product.dots import ProductOp, times
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Usmm(ProductOp):
     """(alpha, x, y, z) → alpha·x @ y + z, dense, in the promoted dtype; x or y is sparse, or both.
 
@@ -93,7 +93,7 @@ def usmm(alpha: Any, x: Any, y: Any, z: Any) -> Variable:
     return Usmm()(alpha, x, y, z)  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class UsmmCscDense(Op):
     """(alpha, data, indices, indptr, rows, y, z) → alpha·x @ y + z for the csc matrix x of these vectors.
 

@@ -8,12 +8,12 @@ so a product is a copy to the entries, a product of entries, and a sum over rows
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -126,7 +126,7 @@ class ProductOp(SparseOp):
         return times(parts_of(x), y, self.name) if x.is_sparse else times_from_left(x, parts_of(y), self.name)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Dot(ProductOp, MultilinearOp):
     """(x, y) → x @ y, dense, in the promoted dtype; at least one operand is sparse, the other one a matrix or vector.
 
@@ -184,7 +184,7 @@ def any_product(x: Variable, y: Variable) -> Variable:
     return Dot()(x, y) if x.is_sparse or y.is_sparse else matmul(x, y)
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class StructuredDot(ProductOp):
     """(x, y) → x @ y in the promoted dtype; at least one operand is sparse, the other one a matrix or vector.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
@@ -49,7 +50,7 @@ def _check_pair(name: str, d: TensorType, e: TensorType, rows: Any, columns: Any
             raise GraphValueError(f"{name}: {what} differ, {a} and {b}")
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SamplingDot(SparseOp):
     """(d, e, p) → p∘(d·eᵀ): products of rows, at the stored entries of p only, each times the entry.
 
@@ -90,7 +91,7 @@ def sampling_dot(x: Any, y: Any, p: Any) -> Variable:
     return SamplingDot()(x, y, as_sparse(p))  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class StructuredDotGrad(Op):
     """(indices, indptr, d, ḡ) → the gradient of dot(A, d) with respect to the data of A: ḡ[r, :]·d[c, :] per entry.
 

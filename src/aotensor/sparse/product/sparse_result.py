@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import TensorType
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import connected, sum_terms
@@ -28,7 +28,7 @@ from aotensor.sparse.product.dots import ProductOp, any_product, structural_prod
 from aotensor.sparse.sparse_product import sparse_product
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class TrueDot(ProductOp):
     """(x, y) → x @ y as a sparse matrix in the promoted dtype; two matrices, at least one of them sparse.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Dim
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.sparse_type import SparseTensorType
@@ -27,7 +28,7 @@ from aotensor.sparse.patterns import canonical, compress, other_format
 from aotensor.sparse.reformat import as_compressed
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Poisson:
     """Draws of sparse matrices of Poisson counts; zeros are not stored."""
 
@@ -45,7 +46,7 @@ class Poisson:
         return following, matrix_of(compress(drawn, neq(counts, 0)))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Binomial:
     """Draws of sparse matrices of binomial counts in a format and dtype; zeros are not stored."""
 
@@ -85,7 +86,7 @@ csr_fbinomial: Final = Binomial("csr", "float32")
 csr_dbinomial: Final = Binomial("csr", "float64")
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Multinomial:
     """Draws of sparse matrices of multinomial counts on the pattern of a matrix."""
 

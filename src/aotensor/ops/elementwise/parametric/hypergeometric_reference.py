@@ -11,12 +11,12 @@ for the computation of the confluent and Gauss hypergeometric functions", sectio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import factorial
 from typing import Final
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array
 
 _WITHIN: Final = 0.5
@@ -39,7 +39,7 @@ def hypergeometric(orders: tuple[int, int, int, int], a: Array, b: Array, c: Arr
     return found
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class _Family:
     """The parameters of F, and products of polynomials with a + n, b + n and 1/(c + n)."""
 

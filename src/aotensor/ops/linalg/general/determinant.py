@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.complex.parts import complex as complex_of_parts
@@ -48,7 +48,7 @@ def _trace_of_product(x: Variable, y: Variable) -> Variable:
     return sum_over(matrix_transpose(x) * y, axis=(-2, -1))
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ComplexDeterminant(LinearisedOp, MatrixOp):
     """x → det x.   (…, n, n) → (…)   ddet = tr(adj(x)·dx), also where x is singular."""
 
@@ -72,7 +72,7 @@ class ComplexDeterminant(LinearisedOp, MatrixOp):
         return [prod(_signed_pivots(inputs[0]), axis=-1)]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ComplexAdjugate(LinearisedOp, MatrixOp):
     """x → m = det(x)·x⁻¹, also where x is singular; dm = (tr(m·dx)·m − m·dx·m)/det x, nan there."""
 
@@ -112,7 +112,7 @@ class ComplexAdjugate(LinearisedOp, MatrixOp):
         return [_scaled(phase, matmul(adjoint(right) * expand_dims(others, -2), adjoint(left)))]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class ComplexSlogdet(LinearisedOp, MatrixOp):
     """x → det x/|det x| and log |det x|; (0, −inf) where x is singular.   (…, n, n) → complex (…), real (…)"""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import connected, sum_terms
@@ -44,7 +44,7 @@ from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 from aotensor.ops.shape.extents import extent_of
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Eig(MatrixOp):
     """x → (w, v): x·v = v·diag(w), both complex; columns of v have norm 1 and the phases of `signs`.   (…, n, n)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import check_choice, coerced
 from aotensor.graph.variable import Variable, Variables
@@ -43,7 +44,7 @@ _NO_LOG: Final = "eigenvalue {found} has no logarithm, or a complex one" + _COMP
 _ON_AXIS: Final = 16  # in units of rounding: eigenvalues this close to the negative axis count as on it
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class MatrixFunction(MatrixOp):
     """y = f(x) by the complex Schur form x = z·t·zᴴ: y = z·f(t)·zᴴ, for a real x its real part.   (…, n, n) → (…, n, n)
 
@@ -97,7 +98,7 @@ class MatrixFunction(MatrixOp):
         return [y if is_complex(x) else real(y)]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class SquareRoot(MatrixFunction):
     """y·y = x, the eigenvalues of y in the right half plane; y·ẏ + ẏ·y = ẋ, and its adjoint."""
 
@@ -117,7 +118,7 @@ class SquareRoot(MatrixFunction):
         return [Sylvester(False, False)(y, y, tx)]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Logarithm(MatrixFunction):
     """exp(y) = x, the eigenvalues of y with imaginary parts from −π to π.
 

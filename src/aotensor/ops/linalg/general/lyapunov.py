@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError, GraphTypeError, GraphValueError
 from aotensor.graph.coercion import check_choice, coerced
@@ -104,7 +104,7 @@ def _direct(a: Variable, q: Variable) -> Variable:
     return reshape(solve(system, reshape(q, [*batch, square]), b_ndim=1), [*batch, n, n])
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Riccati(MatrixOp, LinearisedOp):
     """a, b, q, r → the stabilising x of aᵀxa − x − aᵀxb·(r + bᵀxb)⁻¹·bᵀxa + q = 0.   (…, n, n), (…, n, m), …
 

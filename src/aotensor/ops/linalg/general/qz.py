@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError, GraphTypeError, GraphValueError
 from aotensor.graph.coercion import check_choice, coerced
@@ -33,7 +33,7 @@ from aotensor.ops.shape.extents import extents_of
 _ROWS = "rows of both matrices"
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class GeneralizedSchur(MatrixOp):
     """a, b → (aa, bb, α, β, q, z): a = q·aa·zᴴ, b = q·bb·zᴴ, the eigenvalues are α/β.   (…, n, n), (…, n, n)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import check_choice, coerced
@@ -49,7 +50,7 @@ _LEFT: Final = "rows of q and of the left matrix"
 _RIGHT: Final = "columns of q and rows of the right matrix"
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Schur(MatrixOp):
     """x → (t, z): x = z·t·zᴴ, z unitary, t triangular, for a real x with blocks of two.   (…, n, n)
 
@@ -98,7 +99,7 @@ def schur_factors(x: Variable) -> list[Variable]:
     return [from_lapack(factor, of_complex) for factor in factors]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Sylvester(SolveOp, MatrixOp):
     """a, b, q → x with op(a)·x + x·op(b) = q, op(m) = mᴴ where requested.   (…, m, m), (…, n, n), (…, m, n)
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import TensorType
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import missed
@@ -42,7 +43,7 @@ from aotensor.ops.shape.join import concatenate
 from aotensor.ops.shape.reshape import reshape
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class Checkpoints:
     """Options of the pass `checkpoint-loops`.
 

@@ -12,10 +12,11 @@ of L, and the number of steps taken does not change their size.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import TensorType
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import missed
@@ -35,7 +36,7 @@ from aotensor.ops.shape.axes import shape_padleft
 _Readers = Mapping[Variable, Sequence[Apply | None]]
 
 
-@dataclass(frozen=True)
+@frozen_dataclass
 class _Pair:
     """A loop that may stop, and the loops that read its rows, over the same steps.
 
