@@ -13,7 +13,9 @@ import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.api.cost.work import flops_of
+from aotensor.core.dtypes import itemsize
 from aotensor.core.polynomial import Polynomial
+from aotensor.driver.function_spec import work_of
 from aotensor.driver.recipe import Options, lower
 from aotensor.graph.variable import Variable
 from aotensor.passes.estimate import count_flops
@@ -118,3 +120,22 @@ def test_a_loop_over_a_number_is_counted_by_that_number(tmp_path: Path) -> None:
     assert json.loads(library.section("work")) == {"steps": "2*T*k*k"}
     assert flops_of(library, "steps", {"T": 7, "k": 3}) == (2 * 7 * 9, True)
     assert flops_of(library, "steps", {"k": 3}) == (2 * 9, False)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int8", "int16", "int64"])
+def test_bytes_are_those_of_the_dtype(dtype: str) -> None:
+    x, y = (at.vector(name, dtype=dtype, shape=("n",)) for name in "xy")
+    f = aot.function([x, y], at.maximum(x, y), name="f")
+    module = lower([f], Options(), texts=()).module
+    found = count_flops(module, "f.kernel", [("n",)] * 3)
+    assert str(found.parts["bytes"]) == f"{3 * itemsize(dtype)}*n"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_bytes_of_masked_stores_are_those_of_their_lanes(dtype: str) -> None:
+    """A row of three numbers is one masked vector, which is stored as a whole."""
+    S, Y = sp.csr_matrix("S", dtype=dtype), at.matrix("Y", dtype=dtype, shape=(None, 3))
+    lowered = lower([aot.function([S, Y], S @ Y, name="f")], Options(cpu="x86-64-v4"), texts=())
+    assert "vector.maskedstore" in str(lowered.module)
+    found = work_of(lowered.module, lowered.specs()[0]).parts["bytes"]
+    assert found.terms[(("S_0", 1),)] >= 3 * itemsize(dtype)

@@ -15,11 +15,11 @@ from functools import cache
 from typing import Final, TypeAlias, get_args
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import AnyFloat, Float32Type, IntegerAttr, IntegerType, MemRefType, ModuleOp, VectorType
+from xdsl.dialects.builtin import AnyFloat, Float32Type, IntegerAttr, MemRefType, ModuleOp, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotensor.core.polynomial import Monomial, Polynomial
-from aotensor.ir.types import index, lane_type
+from aotensor.ir.types import element_bytes, index, lane_type
 from aotensor.ir.upstream import GatherOp, ParallelOp
 from aotensor.passes.emit.balance import BALANCED
 from aotensor.passes.emit.library import PREFIX as PRODUCT_PREFIX
@@ -165,14 +165,15 @@ class _Counter:
             value = op.res if isinstance(op, memref.LoadOp) else op.value
             indices: Sequence[SSAValue] = op.indices
         elif op.name in _ACCESSES:
-            value = op.results[0] if op.results else op.operands[0]
+            value = op.results[0] if op.results else op.operands[-1 if op.name == "vector.maskedstore" else 0]
             indices = op.operands
         else:
             return Polynomial()
         lanes = value.type.element_count() if isinstance(value.type, VectorType) else 1
         if op.name == GatherOp.name or (indices and indices[-1] in self._places):
             return Polynomial.from_value(lanes) * Polynomial.from_value(_tag("gathers"))
-        return Polynomial.from_value(lanes * _size(lane_type(value.type))) * Polynomial.from_value(_tag("bytes"))
+        size = lanes * element_bytes(lane_type(value.type))
+        return Polynomial.from_value(size) * Polynomial.from_value(_tag("bytes"))
 
     def _trips(self, lower: SSAValue, upper: SSAValue, by: SSAValue) -> Polynomial:
         first, end, step = (self._value(x) for x in (lower, upper, by))
@@ -384,10 +385,3 @@ def _lanes(kind: Attribute) -> int:
     """The number of floating-point values in a result of this type."""
     count = kind.element_count() if isinstance(kind, VectorType) else 1
     return count if type(lane_type(kind)) in _FLOATS else 0
-
-
-def _size(kind: Attribute) -> int:
-    """The size of an element in bytes."""
-    if isinstance(kind, IntegerType):
-        return max(int(kind.width.data) // 8, 1)
-    return 4 if isinstance(kind, Float32Type) else 8
