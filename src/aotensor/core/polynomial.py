@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import product
 from math import floor
 from typing import TypeAlias
 
@@ -29,22 +30,21 @@ class Polynomial:
         factor = 1 if isinstance(value, str) else value
         return Polynomial({key: Fraction(factor)} if factor else {})
 
+    @staticmethod
+    def sum(summands: Iterable[Polynomial]) -> Polynomial:
+        """The sum of many polynomials, in time proportional to the number of their terms."""
+        return _collected(term for summand in summands for term in summand.terms.items())
+
     def __add__(self, other: Polynomial) -> Polynomial:
         if not other.terms:
             return self
         if not self.terms:
             return other
-        terms = dict(self.terms)
-        for key, factor in other.terms.items():
-            terms[key] = terms.get(key, Fraction(0)) + factor
-        return Polynomial({key: factor for key, factor in terms.items() if factor})
+        return Polynomial.sum((self, other))
 
     def __mul__(self, other: Polynomial) -> Polynomial:
-        total = Polynomial()
-        for key, factor in self.terms.items():
-            for other_key, other_factor in other.terms.items():
-                total += Polynomial({_product(key, other_key): factor * other_factor})
-        return total
+        pairs = product(self.terms.items(), other.terms.items())
+        return _collected((_product(key, other_key), factor * by) for (key, factor), (other_key, by) in pairs)
 
     def __sub__(self, other: Polynomial) -> Polynomial:
         return self + other * Polynomial.from_value(-1)
@@ -72,10 +72,8 @@ class Polynomial:
 
     def without_unknowns(self) -> Polynomial:
         """The polynomial with every run-time value set to 1."""
-        total = Polynomial()
-        for key, factor in self.terms.items():
-            total += Polynomial({tuple(item for item in key if not item[0].startswith("#")): factor})
-        return total
+        terms = self.terms.items()
+        return _collected((tuple(item for item in key if not item[0].startswith("#")), x) for key, x in terms)
 
     def part(self, name: str) -> Polynomial:
         """The coefficient of the first power of `name`, as a polynomial in the other names."""
@@ -90,6 +88,13 @@ class Polynomial:
     def __str__(self) -> str:
         ordered = sorted(self.terms.items(), key=lambda item: (-sum(power for _, power in item[0]), item[0]))
         return " + ".join(_term_text(key, factor) for key, factor in ordered) or "0"
+
+
+def _collected(terms: Iterable[tuple[Monomial, Fraction]]) -> Polynomial:
+    found: dict[Monomial, Fraction] = {}
+    for key, factor in terms:
+        found[key] = found[key] + factor if key in found else factor
+    return Polynomial({key: factor for key, factor in found.items() if factor})
 
 
 def _product(one: Monomial, other: Monomial) -> Monomial:

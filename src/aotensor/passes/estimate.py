@@ -49,7 +49,7 @@ class Estimate:
     @property
     def flops(self) -> Polynomial:
         """The sum of all floating-point operations."""
-        return sum((self.parts[kind] for kind in KINDS if kind in self.parts), Polynomial())
+        return Polynomial.sum(self.parts[kind] for kind in KINDS if kind in self.parts)
 
     def __str__(self) -> str:
         return str(self.flops) if self.is_exact else f"at least {self.flops}"
@@ -116,7 +116,7 @@ class _Counter:
 
     def block(self, block: Block) -> Polynomial:
         """Count the operations of one execution of a block."""
-        return sum((found for op in block.ops if (found := self._operation(op)).terms), Polynomial())
+        return Polynomial.sum(self._operation(op) for op in block.ops)
 
     def _operation(self, op: Operation) -> Polynomial:
         match op:
