@@ -2,9 +2,9 @@
 
 A change waits for a few minutes, so each test function has a budget of seconds, by the times in `times.txt`:
 
-1. By default it has 0.3 s. Of a parametrised test that takes longer, cases run until it is spent: those of float64 and
+1. By default it has 0.25 s. Of a parametrised test that takes longer, cases run until it is spent: those of float64 and
    CSR first, evenly spread over the rest. A test whose single case takes more than 0.5 s waits for `--ci`.
-2. With `--ci` it has 0.5 s, and at least one case runs unless that takes more than 3 s.
+2. With `--ci` it has 0.4 s, and at least one case runs unless that takes more than 3 s.
 3. With `--all` everything runs, compiled with LLVM's optimiser.
 
 Exceptions give a reason: `unlimited(reason)` has no budget, `unlimited(reason, "ci")` has none either, but waits for
@@ -32,7 +32,7 @@ RECORDED: Final = 0.3
 """Seconds. Tests that are shorter in all their cases are not recorded."""
 
 DEFAULT, CI, ALL = LEVELS = ("default", "ci", "all")
-BUDGET: Final = {DEFAULT: 0.3, CI: 0.5}
+BUDGET: Final = {DEFAULT: 0.25, CI: 0.4}
 """Seconds of a test function."""
 LONGEST: Final = {DEFAULT: 0.5, CI: 3.0}
 """Seconds that a single case may take."""

@@ -44,7 +44,7 @@ def test_failing():
     assert False
 """
 TIMES = """
-0.1 test_many.py::test_long
+0.08 test_many.py::test_long
 9 test_many.py::test_kept
 9 test_many.py::test_kept_later
 9 test_many.py::test_longer
