@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,15 @@ import pytest
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.driver.build import Build
+from aotensor.driver.recipe import Options
 from aotensor.graph.subgraph import TooLongError
 from aotensor.sampling import samples as sampling
 from aotensor.sampling.samples import Sampler, reference_values
 from aotensor.verification import answers as answering
 from aotensor.verification import values as checked_values
 from aotensor.verification.answers import Answers
+from aotensor.verification.derivatives.check import GradientChecks
 from aotensor.verification.limits import Limits
 from aotensor.verification.report import CheckFailed, CheckSkipped, Report
 
@@ -138,6 +142,20 @@ def test_samples_with_long_loops_are_left_out(monkeypatch: pytest.MonkeyPatch) -
     assert [x.outcome is None for x in Answers(f, 4, 0, Limits(samples=20))] == [False, False, False, True]
     with pytest.raises(CheckSkipped, match=f"0 agree, 2 {left_out}"):
         checked_values.compare_on_samples(Answers(f, 2, 0, Limits(sample=0)), half, None)
+
+
+def test_a_row_says_where_ir_of_derivatives_is_not_verified() -> None:
+    x = at.vector("x", dtype="float64", shape=(3,))
+    states, _ = at.scan(lambda old: old * old * 0.5 + 0.1, None, x, n_steps=3)
+    f = aot.function([x], states[-1], name="f")
+    build = Build([f], None, Options(opt_level=0))
+    for verified, note in [(100.0, ""), (9.0, r"; IR of \d\d+ operations is not verified")]:
+        limits = Limits(verified=verified)
+        text = GradientChecks(f, 0, limits).compile(build, Answers(f, 1, 0, limits), None)
+        assert re.fullmatch(f"1 samples agree{note}", text)
+        limits = Limits(sample=0, verified=verified)
+        with pytest.raises(CheckSkipped, match=f"too many evaluations{note}$"):
+            GradientChecks(f, 0, limits).compile(build, Answers(f, 1, 0, limits), None)
 
 
 def test_report_is_falsy_when_a_check_fails() -> None:

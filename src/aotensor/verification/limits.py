@@ -16,7 +16,8 @@ class Limits:
 
     sample, samples: operations that the loops of the reference evaluate for one sample, and for all samples of a check.
     interpreted: the same for a sample on which tensor IR is interpreted. point: the same for one value of the function,
-    where gradients of the reference are checked. derivatives: operations of the program of all derivatives.
+    where gradients of the reference are checked. derivatives: operations of the program of all derivatives. verified:
+    the same for one whose IR is verified after every pass.
     """
 
     sample: float = 300_000
@@ -24,7 +25,8 @@ class Limits:
     interpreted: float = 30_000
     point: float = 10_000
     derivatives: float = 25_000
+    verified: float = 2_000
 
 
 LIMITS: Final = Limits()
-NO_LIMITS: Final = Limits(inf, inf, inf, inf, inf)
+NO_LIMITS: Final = Limits(inf, inf, inf, inf, inf, inf)

@@ -62,6 +62,11 @@ class Derivatives:
         self.pulled.update({(key, name): derivative for name, x, derivative in pairs if x in reached})
         self.pushed[key] = tangent
 
+    @property
+    def operations(self) -> int:
+        """Operations of the program of all derivatives, those in the bodies of loops counted once."""
+        return len(all_nodes([*self.pulled.values(), *self.pushed.values()]))
+
     def within(self, most: float) -> tuple[Derivatives, dict[str, int]]:
         """(Derivatives of at most `most` operations, those of the smallest outputs; the operations of each other one)
 
