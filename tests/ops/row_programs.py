@@ -154,7 +154,7 @@ class _Parts:
 
 
 def row_program(case: Case, has_tangents: bool = True) -> RowProgram:
-    """The program of a row, with values for its inputs. Without `has_tangents`, there is no J·ẋ among its results."""
+    """The program of a row, with values for its inputs. `has_tangents`: J·ẋ is one of its results."""
     parts = _Parts.from_case(case)
     pushed = parts.pushed if has_tangents else ()
     return parts.program(f"row_{_identifier(case.id)}", [*parts.values, *parts.pulled, *pushed])
