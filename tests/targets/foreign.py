@@ -194,3 +194,14 @@ def tool(name: str, package: str) -> str:
     if path is None:
         pytest.skip(f"no {name} on the path (Debian: {package})")
     return path
+
+
+def c_library(triple: str) -> Path:
+    """The folder with the C library that programs for a target load under qemu; skips the test where there is none."""
+    import pytest
+
+    root = Path("/usr", triple)
+    if not root.is_dir():
+        package = {"aarch64": "libc6-arm64-cross", "riscv64": "libc6-riscv64-cross"}[triple.partition("-")[0]]
+        pytest.skip(f"no C library for {triple} (Debian: {package})")
+    return root

@@ -10,7 +10,8 @@ from typing import Any, Final, NoReturn, TypeVar, dataclass_transform
 T = TypeVar("T")
 
 _FIELDS: Final = "__dataclass_fields__"
-_FACTS: Final = ("__match_args__", "__dataclass_params__", _FIELDS)
+_PARAMS: Final = "__dataclass_params__"
+_FACTS: Final = ("__match_args__", _PARAMS, _FIELDS)
 _LOCK: Final = RLock()
 
 
@@ -70,20 +71,19 @@ def _complete(cls: type, methods: Collection[str]) -> None:
 
 
 def _model(cls: type) -> type:
-    """A class with the fields of `cls` and those that it inherits, of which nobody hears."""
-    inherited: dict[str, Any] = {}
+    """A class with the fields of `cls` and those that it inherits.
+
+    It has none of the bases, whose `__init_subclass__` would take it for one more op.
+    """
+    facts: dict[str, Any] = {}
     for base in cls.__mro__[:0:-1]:
-        inherited |= getattr(base, _FIELDS, {})
-    facts = {_FIELDS: inherited, "__dataclass_params__": _params_of_base(cls)} if inherited else {}
+        if hasattr(base, _FIELDS):
+            facts = {_FIELDS: facts.get(_FIELDS, {}) | getattr(base, _FIELDS), _PARAMS: getattr(base, _PARAMS)}
     annotations = vars(cls).get("__annotations__", {})
     own = {name: value for name, value in vars(cls).items() if name in {"__annotations__", *annotations}}
     given = ("__module__", "__qualname__", "__doc__", "__post_init__")
     own |= {name: getattr(cls, name) for name in given if hasattr(cls, name)}
     return type(cls.__name__, (type("Fields", (), facts),), own)
-
-
-def _params_of_base(cls: type) -> Any:
-    return next(base.__dataclass_params__ for base in cls.__mro__[1:] if hasattr(base, _FIELDS))  # type: ignore[attr-defined]
 
 
 def _refuse_to_set(self: object, name: str, value: object) -> NoReturn:
