@@ -19,13 +19,15 @@ from tools.judges.workers import run_each
 
 CLOSE: Final = 1e-8
 """The error of a solution that each of our methods must reach at its smallest tolerance."""
+FLOOR: Final = 1e-3
+"""Counts with the largest |p·exact| of a gradient: those of B2 and B4 nearly vanish, at 1e-8 and below."""
 
 
 def judged(problem: Problem, results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The runs of all programs with errors in place of values, and what failed.   results: as the worker prints them
 
-    The error of a solution is max |y − exact| / (|exact| + scale), that of a gradient g max |p·(g − exact)| / max
-    |p·exact|, where exact is by forward sensitivities of CVODES.
+    The error of a solution is max |y − exact| / (|exact| + scale), that of a gradient g max |p·(g − exact)| / (max
+    |p·exact| + FLOOR), where exact is by forward sensitivities of CVODES.
     """
     y, p = problem.exact(), np.array(problem.parameters)
     runs = [run for result in results for run in result.get("runs", ())]
@@ -37,7 +39,7 @@ def judged(problem: Problem, results: Sequence[dict[str, Any]]) -> dict[str, Any
             if kind == "solution":
                 error = (abs(found - y) / (abs(y) + problem.scale)).max()
             else:
-                error = abs(p * (found - slopes[0])).max() / abs(p * slopes[0]).max() if slopes else np.nan
+                error = abs(p * (found - slopes[0])).max() / (abs(p * slopes[0]).max() + FLOOR) if slopes else np.nan
             rows.append([who, kind, digits, seconds, steps, float(error)])
     failed = {result["name"].partition(":")[2]: result["failed"] for result in results if "failed" in result}
     return {"name": problem.name, "runs": rows, "failed": failed}

@@ -68,7 +68,8 @@ Written by `python -m tools.judges integrate --page`. Small initial value proble
 the same program, by SciPy {scipy} and by diffrax {diffrax} with JAX {jax}, compiled by `jax.jit`, in Python.
 
 - error: of a solution max |y − exact| / (|exact| + scale) at the end, where atol = scale · rtol; of a gradient by
-  the parameters p max |p·(g − exact)| / max |p·exact|, where exact is by CVODES' forward sensitivities at 1e-12.
+  the parameters p max |p·(g − exact)| / (max |p·exact| + 0.001), where exact is by CVODES' forward sensitivities at
+  1e-12: gradients that vanish, as of a system at rest, count by their absolute errors.
 - Every method runs at tolerances rtol from 1e-2 to 1e-12. Tables have the least time of all methods of a program with
   at most the error in the third column; runs with a small error by chance do not count. The last columns are the times
   of the others divided by ours: more than 1 means that aotensor is faster. A cell is empty if the program has no run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from time import process_time
 from typing import Any, Final
 
@@ -13,6 +14,8 @@ from tools.judges.integrate.ours import MAX_STEPS
 from tools.judges.integrate.problem import Problem
 
 DIGITS: Final = range(2, 13)
+MOST_EVALUATIONS: Final = 500_000
+"""Of a right-hand side in a call of SciPy: LSODA does not end on arenstorf at a tolerance of 1e-12."""
 PATIENCE: Final = 0.5
 """Seconds of a call, after which a method is not run at smaller tolerances."""
 _SCIPYS: Final = {False: ("RK45", "DOP853", "LSODA"), True: ("LSODA", "BDF", "Radau")}
@@ -36,10 +39,16 @@ def by_scipy(problem: Problem) -> Iterator[Run]:
     for method in _SCIPYS[problem.is_stiff]:
 
         def call(rtol: float, method: str = method) -> tuple[bool, int, Any]:
+            evaluations = count()
+
+            def rates(t: float, y: Any) -> Any:
+                if next(evaluations) == MOST_EVALUATIONS:
+                    raise RuntimeError(f"{method}: {MOST_EVALUATIONS} evaluations are not enough")
+                return problem.rates(t, y, problem.parameters)
+
             found = solve_ivp(
-                lambda t, y: problem.rates(t, y, problem.parameters), (0.0, problem.end), problem.start,
-                method=method, rtol=rtol, atol=rtol * problem.scale,
-            )  # fmt: skip
+                rates, (0.0, problem.end), problem.start, method=method, rtol=rtol, atol=rtol * problem.scale
+            )
             return found.success, len(found.t) - 1, found.y[:, -1]
 
         yield from _ladder(f"SciPy {method}", "solution", call)
@@ -96,7 +105,7 @@ def _ladder(who: str, kind: str, call: Callable[[float], tuple[bool, int, Any]])
         rtol = 10.0**-digits
         try:
             success, steps, values = call(rtol)  # compiles, the first time
-        except RuntimeError:  # of JAX: a linear solver of diffrax failed
+        except RuntimeError:  # a linear solver of diffrax failed, or SciPy does not end
             continue
         seconds = _shortest(lambda rtol=rtol: call(rtol))
         if success:
