@@ -22,8 +22,10 @@ def named(problem: Problem) -> str:
 
 
 def test_all_problems_are_stated_whole() -> None:
-    """Rates are finite near the start, and one for each component."""
+    """Numbers are Python's, which C programs can contain; rates are finite near the start, one for each component."""
     for problem in PROBLEMS:
+        numbers = (*problem.start, *problem.parameters, *problem.published)
+        assert all(type(number) is float for number in numbers), problem.name
         rates = problem.rates(0.5, problem.start, problem.parameters)
         assert len(rates) == len(problem.start) == len(problem.published or rates), problem.name
         assert np.isfinite(rates).all() and any(rates), problem.name

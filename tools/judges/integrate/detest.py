@@ -7,6 +7,7 @@ Enright & Pryce, Two FORTRAN packages for assessing initial value methods, ACM T
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -182,7 +183,7 @@ def _problem(
 
 
 _UNIT: Final = (1.0, *[0.0] * 9)
-_BESSEL: Final = (2 / np.pi) ** 0.5
+_BESSEL: Final = (2 / math.pi) ** 0.5
 DETEST: Final = (
     _problem("A1", _decay, (1.0,), (1.0,)),
     _problem("A2", _riccati, (1.0,), (0.5,)),
@@ -205,7 +206,7 @@ DETEST: Final = (
     _orbits(4, -0.9538990293416394, 0.6907409024219432, -0.8212674270877433, -0.1539574259125825),
     _orbits(5, -1.295266250987574, 0.4003938963792321, -0.6775390924707566, -0.1270838154278686),
     _problem(
-        "E1", _bessel, (_BESSEL * np.sin(1.0), _BESSEL * (np.cos(1.0) - np.sin(1.0) / 2)), (0.25,),
+        "E1", _bessel, (_BESSEL * math.sin(1.0), _BESSEL * (math.cos(1.0) - math.sin(1.0) / 2)), (0.25,),
         (0.1456723600728308, -0.09883500195574063),
     ),
     _problem("E2", _van_der_pol, (2.0, 0.0), (1.0,), (2.008149762174948, -0.04250887527320057)),
