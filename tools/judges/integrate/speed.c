@@ -2,8 +2,9 @@
  *
  * A line of output: name, "solution" or "gradient", −log10 of rtol, microseconds, accepted steps (−1: not known), and
  * the values; no values after a failure. Times are the shortest of many averages, of the processor.
- * ./speed reference: only the gradient, by the forward sensitivities of CVODES at 1e-12. ./speed SIZE: the largest
- * |p·gradient|, which the adjoint of CVODES needs for its tolerances. */
+ * ./speed reference: only the gradient, by the forward sensitivities of CVODES at 1e-12. ./speed ours SIZE, ./speed bdf
+ * SIZE, ./speed adams SIZE: this library, and CVODES by a method, which may crash; SIZE: the largest |p·gradient|, which
+ * the adjoint of CVODES needs for its tolerances. */
 #include <cvodes/cvodes.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
@@ -25,19 +26,29 @@ static double relative, absolute, size, y[N], slope[NP];
 static int64_t steps;
 static SUNContext context;
 
-static int solve_with(int32_t (*solve)(const double *, const double *, const double *, const double *, double *,
-                                       uint8_t *, int64_t *, void *)) {
-  uint8_t success = 0;
-  return solve(START, P, &relative, &absolute, y, &success, &steps, NULL) || !success;
+#if NEEDS_LAPACK /* as larger implicit systems do */
+void dgetrf_(const int32_t *, const int32_t *, double *, const int32_t *, int32_t *, int32_t *);
+void dtrsm_(const char *, const char *, const char *, const char *, const int32_t *, const int32_t *, const double *,
+            const double *, const int32_t *, double *, const int32_t *);
+static const aotensor_blas lapack = {.struct_size = sizeof lapack, .dgetrf = dgetrf_, .dtrsm = dtrsm_};
+static aotensor_context given = {.struct_size = sizeof given, .blas = &lapack};
+#define CONTEXT &given,
+#else
+#define CONTEXT
+#endif
+static uint8_t success;
+static int ours_first(void) {
+  success = 0;
+  return solve0(CONTEXT START, P, &relative, &absolute, y, &success, &steps, NULL) || !success;
 }
-static int slope_with(int32_t (*gradient)(const double *, const double *, const double *, const double *, double *,
-                                          void *)) {
+static int ours_second(void) {
+  success = 0;
+  return solve1(CONTEXT START, P, &relative, &absolute, y, &success, &steps, NULL) || !success;
+}
+static int slope_first(void) {
   steps = -1;
-  return gradient(START, P, &relative, &absolute, slope, NULL) || isnan(slope[0]);
+  return slope0(CONTEXT START, P, &relative, &absolute, slope, NULL) || isnan(slope[0]);
 }
-static int ours_first(void) { return solve_with(solve0); }
-static int ours_second(void) { return solve_with(solve1); }
-static int slope_first(void) { return slope_with(slope0); }
 
 /* An integrator of CVODES and its problem for the adjoint. */
 typedef struct {
@@ -185,17 +196,25 @@ static int reference(void) {
 }
 
 int main(int count, char **arguments) {
+  setvbuf(stdout, NULL, _IOLBF, 0); /* what is printed before a crash counts */
   SUNContext_Create(NULL, &context);
-  if (count != 2) return 2;
-  if (!strcmp(arguments[1], "reference")) return reference();
-  size = strtod(arguments[1], NULL);
-  bdf = integrator(CV_BDF), adams = integrator(CV_ADAMS);
-  measure("first", "solution", ours_first, y, N);
-  measure("second", "solution", ours_second, y, N);
-  measure("bdf", "solution", cvodes_bdf, y, N);
-  if (!IS_STIFF) measure("adams", "solution", cvodes_adams, y, N);
-  measure("first", "gradient", slope_first, slope, NP);
-  measure("bdf", "gradient", adjoint_bdf, slope, NP);
-  if (!IS_STIFF) measure("adams", "gradient", adjoint_adams, slope, NP);
+  if (count == 2 && !strcmp(arguments[1], "reference")) return reference();
+  if (count != 3) return 2;
+  size = strtod(arguments[2], NULL);
+  if (!strcmp(arguments[1], "ours")) {
+    measure("first", "solution", ours_first, y, N);
+    measure("second", "solution", ours_second, y, N);
+    measure("first", "gradient", slope_first, slope, NP);
+  } else if (!strcmp(arguments[1], "bdf")) {
+    bdf = integrator(CV_BDF);
+    measure("bdf", "solution", cvodes_bdf, y, N);
+    measure("bdf", "gradient", adjoint_bdf, slope, NP);
+  } else if (!strcmp(arguments[1], "adams")) {
+    adams = integrator(CV_ADAMS);
+    measure("adams", "solution", cvodes_adams, y, N);
+    measure("adams", "gradient", adjoint_adams, slope, NP);
+  } else {
+    return 2;
+  }
   return 0;
 }
