@@ -73,7 +73,7 @@ the same program, by SciPy {scipy} and by diffrax {diffrax} with JAX {jax}, comp
 - Every method runs at tolerances rtol from 1e-2 to 1e-12. Tables have the least time of all methods of a program with
   at most the error in the third column; runs with a small error by chance do not count. The last columns are the times
   of the others divided by ours: more than 1 means that aotensor is faster. A cell is empty if the program has no run
-  with this error.
+  with this error. Where CVODES crashes, as its adjoint may do at small tolerances on D4, its runs until then count.
 - Methods: aotensor Tsit5, DOP853, and for stiff problems Rodas5P, Rodas4. CVODES BDF with the dense Jacobian that
   `abi="sundials"` compiles, and Adams for problems that are not stiff; SciPy RK45, DOP853, LSODA, and LSODA, BDF,
   Radau, with the right-hand side in Python; diffrax Tsit5, Dopri8, and Kvaerno3, Kvaerno5.
