@@ -258,3 +258,16 @@ def test_factors_of_schur_and_of_qr_with_pivots(dtype: str) -> None:
         np.testing.assert_allclose(ours, theirs, tolerance, tolerance * 10)
     with pytest.raises(NoCounterpart, match="schur"):
         from_jax(lambda x: jax.lax.linalg.schur(x, sort_eig_vals=True), x)
+
+
+def test_constant_positions_need_no_check() -> None:
+    def filled(x: Any) -> Any:
+        y = jax.numpy.zeros(4)
+        for k in range(4):
+            y = y.at[k].set(x[k] - x[k - 1] ** 2)
+        return y
+
+    x = np.random.default_rng(6).normal(size=4)
+    f = from_jax(filled, x)
+    assert "aot.check" not in f.ir("nest") and "insert_slice" not in f.ir("nest")
+    np.testing.assert_allclose(f(x), filled(x), 1e-15)

@@ -9,6 +9,7 @@ import pytest
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.errors import UnsupportedError
 
 COUNT = 400  # vectors: with one branch inside another this would be deeper than Python's stack
 
@@ -36,3 +37,55 @@ def test_what_was_found_belongs_to_the_check_that_failed() -> None:
     ):
         with pytest.raises((IndexError, ValueError), match=text):
             f(*arguments)
+
+
+def filled(count: int) -> aot.Function:
+    """x with `count` elements replaced, each by a function of the first one, at positions that are inputs."""
+    x, i = at.dvector("x", shape=(50,)), at.lvector("i", shape=(count,))
+    y = x
+    for k in range(count):
+        y = at.set_subtensor(y[i[k]], y[0] * 0.5 + k)
+    return aot.function([x, i], y, name="filled")
+
+
+def test_checks_between_loops_are_one_branch() -> None:
+    f = filled(6)
+    assert f.ir("loops").count("scf.if") == 1
+    x = np.arange(50.0)
+    found, expected = f(x, np.array([3, -50, 7, 0, 3, 49])), x.copy()
+    for k, position in enumerate((3, 0, 7, 0, 3, 49)):
+        expected[position] = expected[0] * 0.5 + k
+    np.testing.assert_array_equal(found, expected)
+    with pytest.raises(IndexError, match=r"i\[2\].*index 50 is out of range for axis 0 of extent 50"):
+        f(x, np.array([3, 0, 50, 0, -51, 49]))
+
+
+def test_elements_are_replaced_in_place() -> None:
+    f = filled(6)
+    text = f.ir("nest")
+    assert text.count("tensor.insert_slice") == text.count("#nest.over") == 5  # the first copies x
+
+
+def test_hundreds_of_positions(tmp_path: Path) -> None:
+    f = filled(200)
+    compiled = aot.compile([f], tmp_path, opt_level=0).load().filled
+    x, positions = np.arange(50.0), np.random.default_rng(0).integers(-50, 50, 200)
+    expected = x.copy()
+    for k, position in enumerate(positions):
+        expected[position] = expected[0] * 0.5 + k
+    np.testing.assert_array_equal(compiled(x, positions), expected)
+    positions[[150, 151]] = 50
+    with pytest.raises(IndexError, match=r"i\[150\]"):
+        compiled(x, positions)
+
+
+def test_reads_at_positions_that_were_read_are_limited() -> None:
+    x = at.lvector("x", shape=(50,))
+    position = x[0]
+    for _ in range(170):
+        position = x[position]
+    f = aot.function([x], position, name="chased")
+    with pytest.raises(
+        UnsupportedError, match=r"in function chased more than 160 checks .* at .*test_group_checks\.py"
+    ):
+        f.ir("loops")

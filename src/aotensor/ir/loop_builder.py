@@ -163,16 +163,32 @@ class LoopBuilder(IndexBuilder):
         self, condition: Scalar, then: Callable[[], Sequence[Scalar]], otherwise: Callable[[], Sequence[Scalar]]
     ) -> list[Scalar]:
         """Build a branch: if condition: then() else: otherwise(). Returns the results of the branch taken."""
-        blocks = [Block(), Block()]
-        results: Sequence[Scalar] = ()
-        for block, make in zip(blocks, (then, otherwise), strict=True):
-            with self.inside(block):
-                results = make()
-                self.builder.insert(scf.YieldOp.create(operands=[r.ssa for r in results]))
-        types, regions = [r.ssa.type for r in results], [Region(block) for block in blocks]
-        op = scf.IfOp.create(operands=[condition.ssa], result_types=types, regions=regions)
-        self.builder.insert(op)
-        return [Scalar(r, old.dtype) for r, old in zip(op.results, results, strict=True)]
+        return self.begin_branch(condition)(then(), otherwise)
+
+    def begin_branch(
+        self, condition: Scalar
+    ) -> Callable[[Sequence[Scalar], Callable[[], Sequence[Scalar]]], list[Scalar]]:
+        """Begin a branch: what is built from now on happens if the condition holds.
+
+        Returns a function that ends it: from the results, and a function that builds the other side and returns its
+        results, it makes those of the branch taken.
+        """
+        then, otherwise = Block(), Block()
+        inside = self.inside(then)
+        inside.__enter__()
+
+        def end(results: Sequence[Scalar], build_other: Callable[[], Sequence[Scalar]]) -> list[Scalar]:
+            self.builder.insert(scf.YieldOp.create(operands=[r.ssa for r in results]))
+            inside.__exit__(None, None, None)
+            with self.inside(otherwise):
+                others = build_other()
+                self.builder.insert(scf.YieldOp.create(operands=[r.ssa for r in others]))
+            types, regions = [r.ssa.type for r in others], [Region(then), Region(otherwise)]
+            op = scf.IfOp.create(operands=[condition.ssa], result_types=types, regions=regions)
+            self.builder.insert(op)
+            return [Scalar(r, old.dtype) for r, old in zip(op.results, others, strict=True)]
+
+        return end
 
     def zero(self, kind: Attribute) -> Scalar:
         """The constant 0 of an element type."""

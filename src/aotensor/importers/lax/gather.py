@@ -114,7 +114,10 @@ class Windows:
         return found
 
     def _column(self, number: int) -> at.Variable:
-        return at.cast(self.starts[..., number], "int64")
+        """The starts along an axis; a constant if they are known."""
+        found = at.cast(self.starts[..., number], "int64")
+        value = known_value(found)
+        return found if value is None else at.constant(value)
 
     def single(self) -> list[at.Variable | int]:
         """The start of the only window, along each axis."""

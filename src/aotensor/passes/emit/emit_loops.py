@@ -35,7 +35,8 @@ from aotensor.ir.scalar_builder import declare_special_functions
 from aotensor.ir.types import i8, i32, memref_type
 from aotensor.ir.upstream import value_name
 from aotensor.passes.emit.buffers import returned_values
-from aotensor.passes.emit.function import FunctionEmitter, KernelState
+from aotensor.passes.emit.frame import KernelState
+from aotensor.passes.emit.function import FunctionEmitter
 from aotensor.passes.emit.shape_cache import kept_count
 from aotensor.passes.formulas import share_equal
 from aotensor.passes.nest.cores.chunks import write_chunks

@@ -1,10 +1,32 @@
-"""Frames: maps from values of the nest level to emitted values, at one point of the emitted loops."""
+"""The state of emission: that of a kernel, and frames, maps from values of the nest level to emitted values."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
+
+from aotensor.passes.target import Target
+
+
+@dataclass(frozen=True)
+class KernelState:
+    """State that all functions of one kernel share: the module, the called functions, the buffer for error details.
+
+    context: the `aotensor_context` of the call, for library kernels. target: properties of the machine. numbers: yields
+    unique numbers.
+    """
+
+    module: ModuleOp
+    called: Mapping[str, func.FuncOp]
+    detail: SSAValue
+    context: SSAValue
+    target: Target
+    numbers: Iterator[int] = field(default_factory=count)
 
 
 @dataclass(frozen=True)

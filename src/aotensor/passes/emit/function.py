@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import count
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TypeAlias
 
 from xdsl.dialects import arith, func, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, TensorType
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from aotensor.ir.dialect import CheckOp, LapackOp, NonzeroOp, ReshapeOp, ScatterOp
@@ -23,8 +24,8 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.upstream import value_name
 from aotensor.passes.direct.lower import lower_direct
 from aotensor.passes.emit.buffers import dim_names, returned_values
-from aotensor.passes.emit.frame import Frame
-from aotensor.passes.emit.group_checks import all_hold, first_failure, group_length
+from aotensor.passes.emit.frame import Frame, KernelState
+from aotensor.passes.emit.group_checks import all_hold, first_failure, first_group, limit_depth
 from aotensor.passes.emit.library import constant_buffer, lower_product, lower_product_at
 from aotensor.passes.emit.lower_control import can_fail, lower_branch, lower_scan
 from aotensor.passes.emit.lower_lines import ALONG_LINES
@@ -34,23 +35,9 @@ from aotensor.passes.emit.shape_cache import CACHED, keep, take
 from aotensor.passes.emit.tree import TreeEmitter
 from aotensor.passes.lapack.lower import lower_lapack
 from aotensor.passes.nest.extents import ExtentKey, Extents
-from aotensor.passes.target import Target
 
-
-@dataclass(frozen=True)
-class KernelState:
-    """State that all functions of one kernel share: the module, the called functions, the buffer for error details.
-
-    context: the `aotensor_context` of the call, for library kernels. target: properties of the machine. numbers: yields
-    unique numbers.
-    """
-
-    module: ModuleOp
-    called: Mapping[str, func.FuncOp]
-    detail: SSAValue
-    context: SSAValue
-    target: Target
-    numbers: Iterator[int] = field(default_factory=count)
+End: TypeAlias = Callable[[Sequence[Scalar]], list[Scalar]]
+"""Ends a guard: from the results of what it guards, it makes those of the function."""
 
 
 class FunctionEmitter:
@@ -226,33 +213,42 @@ class FunctionEmitter:
 
     def _emit(self, ops: Sequence[Operation]) -> list[Scalar]:
         """Emit operations in order; operations after a check are emitted inside the branch where it holds."""
-        for position, op in enumerate(ops):
+        ends: list[End] = []
+        pending = deque(ops)
+        while pending:
+            op = pending.popleft()
             self.b.use_location_of(op)
             match op:
                 case CheckOp():
-                    return self._emit_checks(ops[position:])
+                    pending.appendleft(op)
+                    ends.append(self._emit_checks(pending))
                 case ScanOp() | BranchOp():
                     status = lower_scan(self.b, self, op) if isinstance(op, ScanOp) else lower_branch(self.b, self, op)
                     if status is not None:
-                        return self._propagate_status(status, ops[position + 1 :])
+                        is_good = self.b.compare("eq", status, self.b.constant(0, "int32"))
+                        ends.append(self._guard(is_good, partial(_same, status)))
                 case LoopOp() | DoOp() | ValueOp():
                     self.tree.emit([op], [self.root])
                 case _ if self._sizes_output(op):
-                    return self._emit_size_check(op, ops[position + 1 :])
+                    ends.append(self._emit_size_check(op))
                 case _:
                     self._emit_plain(op)
-        return [self.b.constant(0, "int32"), *self._emit_outputs()]
+            limit_depth(len(ends), self.function, op)
+        results = [self.b.constant(0, "int32"), *self._emit_outputs()]
+        while ends:
+            results = ends.pop()(results)
+        return results
 
-    def _emit_checks(self, ops: Sequence[Operation]) -> list[Scalar]:
-        """Emit the first group of checks as one branch, with the operations that follow it inside."""
-        count = group_length(ops, self._sizes_output)
-        checks: list[CheckOp] = []
-        for op in ops[:count]:
+    def _emit_checks(self, pending: deque[Operation]) -> End:
+        """Emit the first group of checks as one guard, and remove it from the pending operations."""
+        group, rest = first_group(pending, self._ends_group)
+        pending.clear()
+        pending.extend(rest)
+        for op in group:
             self.b.use_location_of(op)
-            if isinstance(op, CheckOp):
-                checks.append(op)
-            else:
+            if not isinstance(op, CheckOp):
                 self._emit_plain(op)
+        checks = [op for op in group if isinstance(op, CheckOp)]
 
         def fail() -> Scalar:
             number, found, expected = first_failure(self.b, checks, self.scalar)
@@ -260,14 +256,17 @@ class FunctionEmitter:
             self.b.store(expected, self.outside.detail, [1])
             return number
 
-        ok = all_hold(self.b, [self.scalar(check.condition) for check in checks])
-        return self._guarded(ok, ops[count:], fail)
+        return self._guard(all_hold(self.b, [self.scalar(check.condition) for check in checks]), fail)
+
+    def _ends_group(self, op: Operation) -> bool:
+        """True if no later check may be reported in place of a failure of this operation."""
+        return self._sizes_output(op) or isinstance(op, ScanOp | BranchOp)
 
     def _sizes_output(self, op: Operation) -> bool:
         """True if this operation computes an extent of an output."""
         return any(x in self.sizes for x in op.results)
 
-    def _emit_size_check(self, op: Operation, rest: Sequence[Operation]) -> list[Scalar]:
+    def _emit_size_check(self, op: Operation) -> End:
         """Emit the check that an extent equals the one from `@f.extents`, so that no write exceeds an output."""
         self._emit_plain(op)
         number, axes = self.function.attributes["sizes_check"], self.sizes[op.results[0]]
@@ -281,22 +280,16 @@ class FunctionEmitter:
                 self.b.store(self.b.cast(value, "int64"), self.outside.detail, [slot])
             return self.b.constant(number.value.data, "int32")
 
-        return self._guarded(all_hold(self.b, [self.b.compare("eq", found, n) for n in given]), rest, fail)
+        return self._guard(all_hold(self.b, [self.b.compare("eq", found, n) for n in given]), fail)
 
-    def _propagate_status(self, status: Scalar, rest: Sequence[Operation]) -> list[Scalar]:
-        """Emit the rest of the function under the condition that the preceding loop or branch has not failed."""
-        is_good = self.b.compare("eq", status, self.b.constant(0, "int32"))
-        return self._guarded(is_good, rest, lambda: status)
-
-    def _guarded(self, condition: Scalar, rest: Sequence[Operation], fail: Callable[[], Scalar]) -> list[Scalar]:
-        """Emit the rest under a condition; otherwise return the failure's status, and zeros for scalar results."""
+    def _guard(self, condition: Scalar, fail: Callable[[], Scalar]) -> End:
+        """Emit what follows under a condition; otherwise return the failure's status, and zeros for scalar results."""
         handed = [
             x.type for x, output in zip(returned_values(self.function), self.outputs, strict=False)
             if output is None and not self.is_extents
         ]  # fmt: skip
-        return self.b.branch(
-            condition, lambda: self._emit(rest), lambda: [fail(), *(self.b.zero(kind) for kind in handed)]
-        )
+        end = self.b.begin_branch(condition)
+        return lambda results: end(results, lambda: [fail(), *(self.b.zero(kind) for kind in handed)])
 
     def _emit_plain(self, op: Operation) -> None:
         match op:
@@ -396,3 +389,7 @@ class FunctionEmitter:
 def _number_of(x: SSAValue, op: Operation) -> int:
     """The number of a value among the results of its operation."""
     return next(number for number, result in enumerate(op.results) if result is x)
+
+
+def _same(x: Scalar) -> Scalar:
+    return x

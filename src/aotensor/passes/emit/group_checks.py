@@ -1,53 +1,110 @@
-"""Merge consecutive checks into one branch, to avoid deeply nested branches.
+"""Merge checks into one branch, to avoid deeply nested branches.
 
-    check 1 %a                              %ok = %a and %b
-    %b = …                                  if %ok { … }
-    check 2 %b                      →       else { return %a ? 2 : 1, with the found and the expected value }
+    check 1 %a                              %b = …
+    %x = sin(…)                             %ok = %a and %b
+    %b = …                          →       if %ok { %x = sin(…) … }
+    check 2 %b                              else { return %a ? 2 : 1, with the found and the expected value }
     …
 
-Operations between them run even if an earlier check fails, so they must be harmless: see `is_harmless`.
+Operations that the second check needs run even if the first one fails, so they must be harmless: see `is_harmless`.
+Other operations between the two follow in the branch. Checks keep their order: the first that fails is reported.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import IntegerAttr, TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from aotensor.errors import UnsupportedError
 from aotensor.ir.dialect import CheckOp
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 
+_DEEPEST: Final = 160
+"""Branches inside of one another: IR is printed by recursion, and Python's stack has 1000 frames."""
 _DIVISIONS = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp)
 
 
-def group_length(ops: Sequence[Operation], is_apart: Callable[[Operation], bool]) -> int:
-    """The number of operations at the start of `ops` that form a group: checks and harmless operations between them.
+def first_group(
+    ops: Sequence[Operation], is_apart: Callable[[Operation], bool]
+) -> tuple[Sequence[Operation], Sequence[Operation]]:
+    """The first checks with the harmless operations that they need, and the other operations; both are in order.
 
-    is_apart: predicate of operations that end a group.
+    ops: begin with a check. is_apart: predicate of operations that no check moves across.
     """
-    length = 0
-    for position, op in enumerate(ops):
-        if isinstance(op, CheckOp):
-            length = position + 1
-        elif is_apart(op) or not is_harmless(op):
+    needed: set[SSAValue] = set()
+    members: set[Operation] = set()
+    for op in reversed(_movable(ops, is_apart)):
+        if isinstance(op, CheckOp) or any(x in needed for x in op.results):
+            members.add(op)
+            needed.update(op.operands)
+    return [op for op in ops if op in members], [op for op in ops if op not in members]
+
+
+def _movable(ops: Sequence[Operation], is_apart: Callable[[Operation], bool]) -> list[Operation]:
+    """The harmless operations, and checks up to the first one, that need no result of any other operation."""
+    found: list[Operation] = []
+    left: set[SSAValue] = set()
+    for op in ops:
+        if is_apart(op):
             break
-    return length
+        is_ready = left.isdisjoint(op.operands)
+        if isinstance(op, CheckOp):
+            if not is_ready:
+                break
+            found.append(op)
+        elif is_ready and is_harmless(op):
+            found.append(op)
+        else:
+            left.update(op.results)
+    return found
 
 
 def is_harmless(op: Operation) -> bool:
-    """True for scalar arithmetic and shape queries, which cannot trap; false for a division by a possible 0."""
+    """True for scalar arithmetic, shape queries and reads of arguments at static positions, which cannot trap; false
+    for a division by a possible 0.
+    """
     if isinstance(op, _DIVISIONS):
         return _is_positive_literal(op.rhs)
+    if isinstance(op, tensor.ExtractOp):
+        return isinstance(op.tensor, BlockArgument) and _is_within(op)
     is_scalar = not any(isinstance(r.type, TensorType) for r in op.results)
     return isinstance(op, tensor.DimOp) or (op.name.startswith("arith.") and is_scalar)
 
 
 def _is_positive_literal(x: SSAValue) -> bool:
-    op = x.owner
-    return isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) and op.value.value.data > 0
+    value = _literal(x)
+    return value is not None and value > 0
+
+
+def _literal(x: SSAValue) -> int | None:
+    match x.owner:
+        case arith.ConstantOp(value=IntegerAttr() as literal):
+            return int(literal.value.data)
+        case _:
+            return None
+
+
+def _is_within(op: tensor.ExtractOp) -> bool:
+    """Are all indices literals within static extents?"""
+    assert isinstance(op.tensor.type, TensorType)
+    pairs = zip(map(_literal, op.indices), op.tensor.type.get_shape(), strict=True)
+    return all(at is not None and 0 <= at < extent for at, extent in pairs)
+
+
+def limit_depth(depth: int, function: func.FuncOp, op: Operation) -> None:
+    """Raises: UnsupportedError if there would be too many branches inside of one another."""
+    if depth > _DEEPEST:
+        name = function.sym_name.data.removesuffix(".extents")
+        where = f": {op.message.data.rpartition(': ')[0]}" if isinstance(op, CheckOp) else ""
+        raise UnsupportedError(
+            f"in function {name} more than {_DEEPEST} checks need values that are read after an earlier check{where}",
+            hint="compute the positions in a loop, such as aotensor.tensor.scan",
+        )
 
 
 def all_hold(b: LoopBuilder, conditions: Sequence[Scalar]) -> Scalar:

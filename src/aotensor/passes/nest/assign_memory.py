@@ -64,6 +64,8 @@ class _Assignment:
         self.taken: set[SSAValue] = set()
         """Values whose memory another value reuses."""
         self.outputs: dict[SSAValue, int] = {}
+        self.done: set[Operation] = set()
+        """Loads of single elements before the current operation."""
 
     def run(self) -> None:
         terminator = self.function.body.block.last_op
@@ -77,6 +79,8 @@ class _Assignment:
                 self._statement(op, returned)
         for op in self.function.body.block.ops:
             self._operation(op, returned)
+            if isinstance(op, tensor.ExtractOp):
+                self.done.add(op)
         for x, number in returned.items():
             self._assign_to_output(x, number)
         self._write_down()
@@ -113,7 +117,7 @@ class _Assignment:
                 pass
 
     def _is_free(self, x: SSAValue) -> bool:
-        users = [use.operation for use in x.uses]
+        users = [use.operation for use in x.uses if use.operation not in self.done]
         readers = [op for op in users if not isinstance(op, DoOp) or x in op.inputs or x not in op.outputs]
         return len(readers) == 1 and isinstance(x.owner, _MAKERS) and x not in self.taken
 

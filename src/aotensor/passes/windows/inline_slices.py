@@ -72,13 +72,14 @@ class _Windows:
         self.extents = Extents(function)
         self.index = ExtentValues(function, self.extents).value_of
         self.probed: dict[SSAValue, int] = {}
+        self.position = {op: number for number, op in enumerate(function.body.block.ops)}
 
     def visit(self, op: tensor.InsertSliceOp) -> None:
         """Inline a slice insertion where it pays."""
         if any(step != 1 for step in op.static_strides.get_values()) or isinstance(op.dest.owner, tensor.EmptyOp):
             return
         fill = fill_of(op.dest)
-        is_kept = fill is None and not _is_overwritable(op.dest)
+        is_kept = fill is None and not self._is_overwritable(op)
         is_large = self._part(op) >= _LARGE
         is_read = any(isinstance(use.operation, linalg.GenericOp) for use in op.result.uses)
         if is_kept or (is_large and (fill is not None or _is_computed_there(op))) or (fill is not None and is_read):
@@ -91,6 +92,20 @@ class _Windows:
                 size=[op.source],
                 hint="no change needed: one copy costs less than a condition per element",
             )
+
+    def _is_overwritable(self, op: tensor.InsertSliceOp) -> bool:
+        """May the tensor's memory be overwritten: is it not an argument, and are the only other reads those of single
+        elements before the insertion?
+        """
+        x = op.dest
+        if isinstance(x, BlockArgument) or isinstance(x.owner, arith.ConstantOp):
+            return False
+        return all(use.operation is op or self._is_read_before(op, use.operation) for use in x.uses)
+
+    def _is_read_before(self, op: Operation, reader: Operation) -> bool:
+        """Does `reader` load one element, before `op`? It does not if it is in the body of another operation."""
+        position = self.position.get(reader)
+        return isinstance(reader, tensor.ExtractOp) and position is not None and position < self.position[op]
 
     # --- sizes ---------------------------------------------------------------------------------------------------
 
@@ -197,11 +212,6 @@ def fill_of(x: SSAValue) -> SSAValue | None:
     value = op.body.block.last_op.operands[0]
     owner = value.block if isinstance(value, BlockArgument) else value.owner.parent
     return value if owner is not op.body.block else None
-
-
-def _is_overwritable(x: SSAValue) -> bool:
-    """May a tensor's memory be overwritten: is it not an argument, and read only once?"""
-    return not isinstance(x, BlockArgument) and not isinstance(x.owner, arith.ConstantOp) and x.has_one_use()
 
 
 def _is_computed_there(op: tensor.InsertSliceOp) -> bool:
