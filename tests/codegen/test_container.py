@@ -32,6 +32,14 @@ def test_sections(form: str) -> None:
     assert container.value(defaults["count"] or Default((), 0, 0)) == (7).to_bytes(8, "little")
 
 
+def test_short_sections_need_little_memory(shared: bytes) -> None:
+    """The window of their compression is no longer than they are; that of the preset is 1 MiB."""
+    content = Container(shared).image.section(f"{abi.EXTRA_SECTION_PREFIX}notes")
+    assert content is not None
+    unpack = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=1 << 18)
+    assert unpack.decompress(content) == b"some text " * 50
+
+
 def test_checksum(shared: bytes) -> None:
     container = Container(shared)
     assert container.recorded_checksum() == container.computed_checksum() != bytes(32)

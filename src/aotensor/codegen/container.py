@@ -22,6 +22,7 @@ _NO_CHECKSUM = CHECKSUM_MAGIC.ljust(CHECKSUM_SIZE, b"\0")
 _BUNDLES = {WINDOWS: pe.SECTION, MACOS: ",".join(macho.SECTION)}
 """Operating system → the single section that holds all of ours."""
 _PRESET = 1  # level 6 takes ten times as long on IR texts, and saves a fifth; the checksum protects integrity
+_LEAST_WINDOW, _MOST_WINDOW = 1 << 12, 1 << 20  # what LZMA2 permits, and what the preset has
 
 
 def add_sections(module: Module, manifest: Manifest, extra: Mapping[str, bytes], values: bytes) -> None:
@@ -52,7 +53,10 @@ def add_sections(module: Module, manifest: Manifest, extra: Mapping[str, bytes],
 
 
 def _packed(content: bytes) -> bytes:
-    return lzma.compress(content, check=lzma.CHECK_NONE, preset=_PRESET)
+    """Compressed content. The encoder clears tables in proportion to its window: it is no longer than the content."""
+    window = min(max(_LEAST_WINDOW, 1 << max(len(content) - 1, 0).bit_length()), _MOST_WINDOW)
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": _PRESET, "dict_size": window}]
+    return lzma.compress(content, check=lzma.CHECK_NONE, filters=filters)
 
 
 def _mark_used(module: Module, sections: list[Value]) -> None:
