@@ -71,3 +71,10 @@ def test_context_has_the_dialects_of_all_forms_and_no_others() -> None:
 def test_an_error_names_the_position() -> None:
     with pytest.raises(ParseError, match=r"broken\.mlir:3"):
         parse_module("func.func @f() {\n  nonsense\n}\n", "broken.mlir")
+
+
+def test_xdsl_prints_each_kind_of_operation_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once for each text: a library has four of them."""
+    text = text_of(build([CORPUS["logistic"]()])[0])
+    monkeypatch.setattr("aotensor.ir.text._template", lambda op, *_: pytest.fail(f"{op.name} is printed again"))
+    assert text_of(build([CORPUS["logistic"]()])[0]) == text

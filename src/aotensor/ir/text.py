@@ -1,8 +1,8 @@
 """Print the text of a module as xDSL does, in a fraction of the time.
 
 xDSL interprets an assembly format for every operation. Except for the names of its values, the text of an operation
-without regions depends only on its kind, its attributes and its types: each combination is printed once by xDSL. Types
-and maps are cached, too.
+without regions depends only on its kind, its attributes and its types: xDSL prints each combination once per process.
+Types and maps are cached, too.
 
 Other tools do not know our dialects, and read their operations in MLIR's generic form only:
 
@@ -15,9 +15,10 @@ So `aot` is printed in that form; `nest` only on request, as people read and edi
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from io import StringIO
+from itertools import count
 from math import copysign
 from typing import Final
 
@@ -25,6 +26,7 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
+    DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
     MemRefType,
@@ -49,6 +51,7 @@ _HOLE: Final = "\0"
 """Delimits the position of a value in a template; it does not occur in MLIR text."""
 _SCALARS: Final = frozenset({FloatAttr, IntegerAttr})
 _LONG: Final = frozenset({MemRefType, TensorType, VectorType, AffineMapAttr})
+_COMPARISONS: Final = frozenset({arith.CmpfOp, arith.CmpiOp, arith.SelectOp})
 
 
 OWN: Final = frozenset({"aot", "nest"})
@@ -95,6 +98,35 @@ def elide_constants(text: str) -> str:
     return _LARGE.sub("dense_resource<__elided__>", text)
 
 
+class _Templates:
+    """Texts of kinds of operations, and numbers of the attributes and types in them, for all printers of a process."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[object, int] = {}
+        self._texts: dict[object, list[str | int]] = {}
+        self._count = count()
+
+    def number(self, attribute: object) -> int:
+        """The number of an attribute; it never becomes that of a different one, so printers may remember it."""
+        if len(self._numbers) >= _MOST_TEMPLATES:
+            self._numbers = {}
+        return self._numbers.setdefault(attribute, next(self._count))
+
+    def get(self, key: object, make: Callable[[], list[str | int]]) -> list[str | int]:
+        """The text of a kind of operation, made if it is not known."""
+        found = self._texts.get(key)
+        if found is None:
+            if len(self._texts) >= _MOST_TEMPLATES:
+                self._texts = {}
+            found = self._texts[key] = make()
+        return found
+
+
+_MOST_TEMPLATES: Final = 1 << 14
+"""With more, all are forgotten: they keep attributes and texts in memory."""
+_TEMPLATES: Final = _Templates()
+
+
 class _Printer(Printer):
     def __init__(
         self, stream: StringIO, locations: bool, generic: Collection[str], known: Mapping[SSAValue, str]
@@ -106,9 +138,6 @@ class _Printer(Printer):
         self._ssa_values.update(known)
         self._taken = set(known.values())
         self._next_valid_name_id = [1 + max((int(name) for name in self._taken if name.isdecimal()), default=-1)]
-        self._templates: dict[object, list[str | int]] = {}
-        self._texts: dict[Attribute, str] = {}
-        self._numbers: dict[object, int] = {}
         self._known_numbers: dict[int, tuple[int, Attribute]] = {}
         """id of an attribute → (its number, the attribute)."""
         self._write = stream.write
@@ -128,21 +157,23 @@ class _Printer(Printer):
             self.print_generic_format = around
             return
         if type(op) is arith.ConstantOp and not op.attributes and type(op.value) in _SCALARS:
-            self.print_string(f"{self._name(op.result)} = arith.constant {_scalar(_exact(op.value))}")
+            self.print_string(f"{self._name(op.result)} = arith.constant {_text(_exact(op.value))}")
             return
         number, positions = self._number, dict[SSAValue, int]()
-        key: list[object] = [type(op), len(op.results)]
+        key: list[object] = [type(op), is_generic, len(op.results)]
         value: SSAValue
         for value in op.results:
             positions[value] = len(positions)
             key.append(number(value.type))
         for value in op.operands:
             key += (positions.setdefault(value, len(positions)), number(value.type))
-        for name, x in (*op.properties.items(), *op.attributes.items()):
-            key += (name, number(x))
-        template = self._templates.get(tuple(key))
-        if template is None:
-            template = self._templates[tuple(key)] = _template(op, positions, is_generic)
+        attributes = (*op.properties.items(), *op.attributes.items())
+        if any(type(x) is DenseIntOrFPElementsAttr for _, x in attributes):  # large, and of one program
+            template = _template(op, positions, is_generic)
+        else:
+            for name, x in attributes:
+                key += (name, number(x))
+            template = _TEMPLATES.get(tuple(key), lambda: _template(op, positions, is_generic))
         known = list(positions)
         self.print_string("".join([x if isinstance(x, str) else self._name(known[x]) for x in template]))
 
@@ -160,8 +191,7 @@ class _Printer(Printer):
         """The number of an attribute or type; equal ones have the same."""
         known = self._known_numbers.get(id(attribute))
         if known is None:
-            number = self._numbers.setdefault(_exact(attribute), len(self._numbers))
-            known = self._known_numbers[id(attribute)] = number, attribute
+            known = self._known_numbers[id(attribute)] = _TEMPLATES.number(_exact(attribute)), attribute
         return known[0]
 
     @property
@@ -183,13 +213,10 @@ class _Printer(Printer):
             super().print_operation_type(op)
 
     def print_attribute(self, attribute: Attribute) -> None:
-        if type(attribute) not in _LONG:
+        if type(attribute) in _LONG:
+            self.print_string(_text(attribute))
+        else:
             super().print_attribute(attribute)
-            return
-        text = self._texts.get(attribute)
-        if text is None:
-            text = self._texts[attribute] = str(attribute)
-        self.print_string(text)
 
     def _name(self, value: SSAValue) -> str:
         """`%name`; a value without a name is given one, as in `print_ssa_value`."""
@@ -328,7 +355,7 @@ def _hints(function: func.FuncOp) -> dict[SSAValue, str]:
 
 def _compares_vectors(op: Operation) -> bool:
     """Is an operation a comparison or selection of vectors? xDSL's parser mistakes these for scalar ones."""
-    return isinstance(op, arith.CmpfOp | arith.CmpiOp | arith.SelectOp) and isinstance(op.results[0].type, VectorType)
+    return type(op) in _COMPARISONS and isinstance(op.results[0].type, VectorType)
 
 
 def _exact(x: Attribute) -> object:
@@ -337,8 +364,8 @@ def _exact(x: Attribute) -> object:
 
 
 @lru_cache(maxsize=1 << 14)
-def _scalar(exact: object) -> str:
-    """The text of a scalar attribute. exact: result of `_exact`"""
+def _text(exact: object) -> str:
+    """The text of a type, a map, or a scalar attribute.   exact: result of `_exact`"""
     return str(exact[0] if isinstance(exact, tuple) else exact)
 
 
