@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 from aotensor.driver.definition import Definition
@@ -62,8 +63,9 @@ def common_schedule(functions: Sequence[Definition]) -> HandSchedule | None:
     return found[0].schedule_text if found else None
 
 
+@cache
 def package_version() -> str:
-    """The version of the installed package aotensor."""
+    """The version of the installed package aotensor, read once per process."""
     try:
         return version("aotensor")
     except PackageNotFoundError:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -85,7 +86,10 @@ MATH: Final = (vectorize_functions, expand_math, outline_math)
 """The passes of each level in order. Those of `MATH` define elementary functions, after all others."""
 
 
-def recipe(functions: Sequence[Callable[..., None]], target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
+@lru_cache(maxsize=64)
+def recipe(
+    functions: tuple[Callable[..., None], ...], target: Target, pipeline: Pipeline = DEFAULT
+) -> tuple[Pass, ...]:
     """The passes of a list that a pipeline contains, in the pipeline's order, with the options that it sets."""
     options = {one.name: dict(one.options) for one in pipeline.passes}
     bound = {pass_.name: pass_ for f in dict.fromkeys(functions) for pass_ in [declaration(f).bound(target, options)]}

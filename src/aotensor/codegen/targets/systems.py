@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from aotensor.codegen.llvm import binding
@@ -59,6 +60,7 @@ _ENVIRONMENTS: Final = re.compile(r"(gnu|musl)(eabi|eabihf|f32|sf|x32)?|android(
 _SYSTEM_WORDS: Final = frozenset({"unknown", "none", "elf", "pc", "apple", "w64", "eabi", "eabihf"})
 
 
+@cache
 def system_of(triple: str) -> System:
     """The operating system of a triple that LLVM knows."""
     parts = binding.get_triple_parts(triple)

@@ -66,9 +66,15 @@ class Extents:
             op.name.startswith(("arith.", "math.")) and op.name != arith.ConstantOp.name
         ):
             return  # the common case in a long program, so tested first
-        match op:
+        match op:  # the frequent ones first
             case arith.ConstantOp() if isinstance(op.value, IntegerAttr):
                 self._same[op.result] = op.value.value.data
+            case linalg.GenericOp():
+                self._shapes.update((r, self._shapes[x]) for r, x in zip(op.results, op.outputs, strict=True))
+            case tensor.InsertSliceOp():
+                self._shapes[op.result] = self._shapes[op.dest]
+            case tensor.EmptyOp():
+                self._shapes[op.tensor] = self._sized(op.tensor, op.dynamic_sizes)
             case tensor.DimOp():
                 axis = self.key(op.index)
                 assert isinstance(axis, int)
@@ -77,8 +83,6 @@ class Extents:
                 self._shapes[op.result] = self._sized(op.result, op.sizes)
             case ProductOp():
                 self._shapes[op.result] = tuple(op.sizes)
-            case tensor.EmptyOp():
-                self._shapes[op.tensor] = self._sized(op.tensor, op.dynamic_sizes)
             case tensor.SplatOp():
                 self._shapes[op.result] = self._sized(op.result, op.dynamicSizes)
             case ReshapeOp() | ProductAtOp():
@@ -99,14 +103,10 @@ class Extents:
                 self._unify(op)
             case ScanOp() | BranchOp():
                 self._shapes.update((x, self._sized(x, sizes)) for x, sizes in op.result_sizes())
-            case linalg.GenericOp():
-                self._shapes.update((r, self._shapes[x]) for r, x in zip(op.results, op.outputs, strict=True))
             case SegmentSumOp() | SumAtOp():
                 self._shapes[op.result] = self._shapes[op.init]
             case ExpandSlicesOp():
                 self._shapes[op.result] = self._shapes[op.into]
-            case tensor.InsertSliceOp():
-                self._shapes[op.result] = self._shapes[op.dest]
             case _:
                 self._read_same_shape(op)
 
