@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.parts import Part, compile_part, core_part
+from aotensor.driver.build import Build
 from aotensor.driver.part_store import stored_part
+from aotensor.driver.recipe import Options
 
 
 def product() -> aot.Function:
@@ -69,3 +72,10 @@ def test_one_object_holds_what_the_parts_hold(tmp_path: Path) -> None:
     assert {"entry.uniform", "entry.typed"} <= set(functions) and "malloc" not in functions
     matrix = np.arange(9.0).reshape(3, 3)
     assert np.array_equal(aot.compile(product(), tmp_path).load().product(matrix, matrix), matrix @ matrix)
+
+
+def test_entries_that_describe_a_library_are_in_the_core() -> None:
+    """Each library has the data that they read, and entries of its own name."""
+    program = Build([product()], None, Options()).library.program
+    defined = re.findall(r'^define [^@\n]*@"(aotensor_\w+)"', program, re.MULTILINE)
+    assert sorted(defined) == ["aotensor_check_message_product", "aotensor_manifest_product"]

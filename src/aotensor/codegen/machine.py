@@ -202,6 +202,9 @@ class Machine:
                     function.visibility, function.linkage = "default", "internal"
                 elif function.name in shared:
                     function.linkage = "weak_any"
+            for variable in parsed.global_variables:
+                if variable.visibility.name == "hidden" and not variable.is_declaration:
+                    variable.visibility, variable.linkage = "default", "internal"
         options = binding.create_pipeline_tuning_options(min(self.opt_level, _PIPELINE))
         options.loop_vectorization = self.opt_level >= 2
         options.loop_interleaving = self.opt_level >= 2 and not self.for_size

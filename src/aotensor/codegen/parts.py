@@ -21,7 +21,7 @@ from aotensor.codegen import llvm
 from aotensor.codegen.calls.blas import define_blas_calls
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.entry.callbacks import define_callbacks
-from aotensor.codegen.entry.core import define_core
+from aotensor.codegen.entry.core import define_core, define_library_entries
 from aotensor.codegen.entry.matrices import define_matrices
 from aotensor.codegen.entry.names import is_for_python
 from aotensor.codegen.entry.python import define_python_entries
@@ -73,6 +73,7 @@ def core_part(prefix: str, threads: bool, heap: bool = True, freestanding: bool 
         module = empty_module(machine)
         constants = Constants(module)
         define_core(constants, heap)
+        define_library_entries(constants, prefix)
         if is_for_python(machine.triple, freestanding):
             define_python_entries(constants, prefix)
             define_callbacks(constants, prefix)

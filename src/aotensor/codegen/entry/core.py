@@ -10,14 +10,26 @@ writing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from aotensor.codegen.entry import steps as steps
 from aotensor.codegen.entry import text as say
 from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.steps import Shared, Step
-from aotensor.codegen.entry.tables import ALLOCATED, COLUMNS, HIDDEN, PATTERN, PLAIN, Argument, Constants, Frame, Table
-from aotensor.codegen.llvm import Function, Module, Value, function, i8, i32, i64, pointer
-from aotensor_runtime.abi import CANONICAL, END_OF_SMALLEST_CONTEXT, Array, Blas, Context, Status
+from aotensor.codegen.entry.tables import (
+    ALLOCATED,
+    COLUMNS,
+    HIDDEN,
+    PATTERN,
+    PLAIN,
+    Argument,
+    Constants,
+    Description,
+    Frame,
+    Table,
+)
+from aotensor.codegen.llvm import Function, Module, Value, function, i8, i32, i64, ir, opaque, pointer
+from aotensor_runtime.abi import ABI_VERSION, CANONICAL, END_OF_SMALLEST_CONTEXT, Array, Blas, Context, Status
 
 _SHARED = ("optsize", "noinline")
 """Attributes of the functions that all entries share, so that they are not inlined."""
@@ -51,6 +63,27 @@ def define_core(constants: Constants, has_heap: bool = True) -> None:
     prepare_typed = _define_prepare_typed(shared, refuse_context, extents, take_output)
     _define_uniform(shared, prepare_uniform, run, finish).linkage = HIDDEN
     _define_typed(shared, prepare_typed, run, finish).linkage = HIDDEN
+
+
+DESCRIPTION: Final = "entry.library"
+"""The library's `Description`, which its main module defines."""
+
+
+def define_library_entries(constants: Constants, prefix: str) -> None:
+    """Define the entries that describe a library: the same code in every one, which reads its `Description`."""
+    module = constants.module
+    description = opaque(ir.GlobalVariable(module, i8, DESCRIPTION))
+    description.global_constant = True
+    say.define_status_message(constants, f"{prefix}aotensor_status_message", description)
+    c = Code(module, f"{prefix}aotensor_manifest", pointer, [], exported=True)
+    c.ret(c.field(description, Description, "manifest"))
+    c = Code(module, f"{prefix}aotensor_abi_version", i32, [], exported=True)
+    c.ret(status(ABI_VERSION))
+    c = Code(module, f"{prefix}aotensor_signature", pointer, [i32], exported=True)  # of a function, NULL at the end
+    index = c.builder.sext(c.arguments[0], i64)
+    with c.when(c.below(index, c.field(description, Description, "count"))):
+        c.ret(c.item(c.field(description, Description, "signatures"), index, pointer))
+    c.ret(NULL)
 
 
 def _define_prepare_uniform(

@@ -14,18 +14,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from aotensor.codegen.entry.code import NULL, Code, number, status
-from aotensor.codegen.entry.core import Core, declare_core
+from aotensor.codegen.entry.code import NULL, Code, constant_struct, number, status
+from aotensor.codegen.entry.core import DESCRIPTION, Core, declare_core
 from aotensor.codegen.entry.layout import pointer_bytes
 from aotensor.codegen.entry.names import OwnSymbols, Symbols, exported_symbols, has_values
-from aotensor.codegen.entry.tables import Constants, function_table
-from aotensor.codegen.entry.text import check_template, define_check_message, define_status_message
+from aotensor.codegen.entry.tables import HIDDEN, Constants, Description, function_table
+from aotensor.codegen.entry.text import check_template, define_check_message
 from aotensor.codegen.entry.values import define_values
 from aotensor.codegen.llvm import Bytes, Function, Module, Type, Value, i32, i64, pointer
 from aotensor.codegen.targets.systems import system_of
 from aotensor.codegen.weights.state import declare_base, declare_ready, missing_weights
 from aotensor.errors import InternalError, UnsupportedError
-from aotensor_runtime.abi import ABI_VERSION, MANIFEST_SECTION, WORKSPACE_ALIGNMENT, Status
+from aotensor_runtime.abi import MANIFEST_SECTION, WORKSPACE_ALIGNMENT, Status
 from aotensor_runtime.manifest import (
     ArgumentSpec,
     FunctionSpec,
@@ -75,32 +75,25 @@ def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
             for code, check in zip(own, spec.checks, strict=True)
             if code >= Status.CHECK
         }
-    _define_library_entries(constants, manifest, texts)
+    _describe_library(constants, manifest, texts)
     return exported
 
 
-def _define_library_entries(constants: Constants, manifest: Manifest, texts: Mapping[int, str]) -> None:
-    """Define the entries that describe the library. texts: status code → text of the check."""
-    module, prefix, names = constants.module, manifest.prefix, OwnSymbols.from_manifest(manifest)
-    missing = missing_weights(manifest)
-    check_message = define_check_message(constants, names.check_message, "entry.check_message", texts, missing)
-    define_status_message(constants, f"{prefix}aotensor_status_message", check_message)
+def _describe_library(constants: Constants, manifest: Manifest, texts: Mapping[int, str]) -> None:
+    """Define what describes the library: the data that entries of the core part read, and entries of its own name."""
+    module, names = constants.module, OwnSymbols.from_manifest(manifest)
     text = Bytes(manifest.to_json().encode() + b"\0")
     data = constants.data("entry.manifest", text, section=MANIFEST_SECTION, align=1)
-    for symbol in (f"{prefix}aotensor_manifest", names.manifest):
-        _define_constant(module, symbol, data)
-    _define_constant(module, f"{prefix}aotensor_abi_version", status(ABI_VERSION))
-    _define_signature(constants, f"{prefix}aotensor_signature", [signature_text(spec) for spec in manifest.functions])
-
-
-def _define_signature(constants: Constants, symbol: str, texts: Sequence[str]) -> None:
-    """Define const char *aotensor_signature(int32_t function): the signature in the code; NULL if there is none."""
-    c = Code(constants.module, symbol, pointer, [i32], exported=True)
-    index = c.builder.sext(c.arguments[0], i64)
-    table = constants.pointers([constants.text(text) for text in texts])
-    with c.when(c.below(index, number(len(texts)))):
-        c.ret(c.item(table, index, pointer))
-    c.ret(NULL)
+    missing = missing_weights(manifest)
+    values = {
+        "check_message": define_check_message(constants, names.check_message, "entry.check_message", texts, missing),
+        "manifest": data,
+        "signatures": constants.pointers([constants.text(signature_text(spec)) for spec in manifest.functions]),
+        "count": len(manifest.functions),
+    }
+    constants.data(DESCRIPTION, constant_struct(Description, values)).linkage = HIDDEN
+    c = Code(module, names.manifest, pointer, [], exported=True)
+    c.ret(data)
 
 
 def _define_function(
@@ -324,9 +317,3 @@ def _make_internal(kernel: Function, spec: FunctionSpec, arguments: Sequence[Typ
         )
     kernel.linkage = "internal"
     return kernel
-
-
-def _define_constant(module: Module, symbol: str, value: Value) -> None:
-    """Define a function without arguments that returns `value`."""
-    c = Code(module, symbol, value.type, [], exported=True)
-    c.ret(value)

@@ -130,6 +130,21 @@ class Frame(ctypes.Structure):
     )
 
 
+class Description(ctypes.Structure):
+    """What the fixed entries of a library read about it.
+
+    check_message: returns the text of a check for its status; NULL if the library has no checks. manifest: its JSON
+    text. signatures: the text of each function, `count` of them.
+    """
+
+    _fields_ = (
+        ("check_message", ctypes.c_void_p),
+        ("manifest", ctypes.c_void_p),
+        ("signatures", ctypes.c_void_p),
+        ("count", ctypes.c_int64),
+    )
+
+
 @dataclass
 class Constants:
     """Read-only data of the module; equal texts are stored once."""

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from aotensor.codegen.entry.code import NULL, Code, number
-from aotensor.codegen.entry.tables import Constants
-from aotensor.codegen.llvm import Function, Value, constant, i8, i32, i64, pointer
+from aotensor.codegen.entry.tables import Constants, Description
+from aotensor.codegen.llvm import Function, Value, constant, i8, i32, i64, ir, pointer
 from aotensor.codegen.weights.state import declare_base
 from aotensor_runtime.abi import DTYPE_NAMES, Context, Status
 from aotensor_runtime.manifest import Check, FunctionSpec
@@ -196,14 +196,20 @@ def dtype_names(constants: Constants) -> Value:
     )
 
 
-def define_status_message(constants: Constants, name: str, check_message: Function) -> None:
-    """Define const char *aotensor_status_message(status): a text for every status that the library returns."""
+def define_status_message(constants: Constants, name: str, description: Value) -> None:
+    """Define const char *aotensor_status_message(status): a text for every status that the library returns.
+
+    description: the library's `Description`
+    """
     c = Code(constants.module, name, pointer, [i32], exported=True)
     code = c.builder.sext(c.arguments[0], i64)
     texts = [STATUS_TEXTS[Status(k)] for k in range(len(STATUS_TEXTS))]
     table = constants.pointers([constants.text(text) for text in texts])
-    own = c.builder.call(check_message, [c.arguments[0]])
-    c.ret_if(c.builder.not_(c.is_null(own)), own)
+    has_checks = c.builder.not_(c.is_null(c.field(description, Description, "check_message")))
+    with c.when(has_checks):
+        kind = ir.FunctionType(pointer, [i32])
+        own = c.call_field(description, Description, "check_message", kind, [c.arguments[0]])
+        c.ret_if(c.builder.not_(c.is_null(own)), own)
     with c.when(c.below(code, number(len(texts)))):
         c.ret(c.item(table, code, pointer))
     c.ret(constants.text("unknown status"))
@@ -211,12 +217,18 @@ def define_status_message(constants: Constants, name: str, check_message: Functi
 
 def define_check_message(
     constants: Constants, name: str, private: str, checks: Mapping[int, str], missing: Mapping[int, str]
-) -> Function:
+) -> Value:
     """const char *aotensor_check_message_<library>(status): the text of a check of this library, NULL for the rest.
 
-    checks: text by status code. private: name of the internal function that does it, which is returned. missing: texts
-    for a library with a file of weights, as long as these are not in memory.
+    Returns the internal function that does it, NULL if there is no text.
+
+    checks: text by status code. private: name of the internal function. missing: texts for a library with a file of
+    weights, as long as these are not in memory.
     """
+    exported = Code(constants.module, name, pointer, [i32], exported=True)
+    if not checks and not missing:
+        exported.ret(NULL)
+        return NULL
     c = Code(constants.module, private, pointer, [i32], attributes=("optsize", "noinline"))
     code = c.builder.sext(c.arguments[0], i64)
     codes = constants.numbers(list(checks))
@@ -228,6 +240,5 @@ def define_check_message(
             for status, text in missing.items():
                 c.ret_if(c.equal(code, number(status)), constants.text(text))
     c.ret(NULL)
-    exported = Code(constants.module, name, pointer, [i32], exported=True)
     exported.ret(exported.builder.call(c.function, exported.arguments))
     return c.function
