@@ -49,3 +49,14 @@ def test_loops_call_none_of_them() -> None:
     text = build.content("asm").decode()
     assert "vscalefpd" in text and "vpermi2pd" in text
     assert not re.search(r"call\w*\s+\S*aot\.", text)
+
+
+def test_reductions_of_large_angles_are_a_part() -> None:
+    """Code for a sine does not contain them: their object is made once per machine."""
+    x = at.vector("x", shape=("n",))
+    f = aot.function([x], at.sin(x), name="f")
+    library = Build([f], None, Options(threads=False)).library
+    assert "rare aot.far_angle.f64" in [part.name for part in library.parts]
+    assert re.search(r"^define .*far_angle", library.program, re.MULTILINE) is None
+    values = np.array([1e6, -3e9, 1e22, 2.0**1000, 0.5] * 5)
+    np.testing.assert_allclose(f(values), np.sin(values), rtol=1e-14)

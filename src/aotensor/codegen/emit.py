@@ -54,12 +54,14 @@ def emit_module(
     threads: bool = True,
     sites: Locations | None = None,
     pool: WeightsPool | None = None,
+    rare: bool = True,
 ) -> Module:
     """Translate a loop-level module to LLVM IR.
 
     exported: symbols with default visibility; every other function that is not private is hidden. threads: may loops
     run on several cores, if the target has threads? sites: if given, instructions have line numbers (`debug_info`).
-    pool: if given, receives the large constants, which are read from a file.
+    pool: if given, receives the large constants, which are read from a file. rare: define functions for rare arguments?
+    Otherwise they are declared, and defined by `codegen.parts`.
 
     Raises: InternalError if the module contains an operation or type that the loop form does not allow.
     """
@@ -71,8 +73,8 @@ def emit_module(
     inside = kept_inside(module) if pool is not None else frozenset()
     for op in module.ops:
         if isinstance(op, func.FuncOp):
-            functions[op.sym_name.data] = _declare(result, op, exported)
-            if op.body.blocks:
+            functions[op.sym_name.data] = _declare(result, op, exported, rare)
+            if op.body.blocks and (rare or op.sym_name.data not in RARE_FUNCTIONS):
                 definitions.append(op)
         elif isinstance(op, memref.GlobalOp):
             symbol, content = op.sym_name.data, _content(op)
@@ -94,7 +96,7 @@ def emit_module(
     return result
 
 
-def _declare(module: Module, op: func.FuncOp, exported: Container[str]) -> Function:
+def _declare(module: Module, op: func.FuncOp, exported: Container[str], rare: bool) -> Function:
     symbol, signature = op.sym_name.data, op.function_type
     results = flat_types(signature.outputs)
     if len(results) > 1 or any(isinstance(kind, MemRefType) for kind in signature.outputs):
@@ -114,7 +116,7 @@ def _declare(module: Module, op: func.FuncOp, exported: Container[str]) -> Funct
     elif symbol not in exported:
         function.linkage = "hidden"  # a visibility, in the place of the linkage in LLVM's syntax
     if symbol in RARE_FUNCTIONS:
-        mark_rare(function)
+        mark_rare(function, rare)
     elif is_vector_symbol(symbol) or (scalar and results and LONG in op.attributes):
         llvm.mark_function(function, "noinline", "memory(none)", "willreturn")  # for bodies that are long as they are
     elif scalar and results:

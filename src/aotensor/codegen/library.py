@@ -35,6 +35,7 @@ from aotensor.codegen.parts import (
     kernel_parts,
     matrix_parts,
     product_parts,
+    rare_parts,
     rename_for_level,
 )
 from aotensor.codegen.targets.archive import archive
@@ -283,7 +284,7 @@ def build_library(
     products = product_parts(module, threads, facts, blueprint.fp == "strict")
     matrices = matrix_parts(module, threads, blueprint.allocates)
     is_parallel = threads and (PARALLEL in module.globals or bool(products) or bool(matrices))
-    kernels = kernel_parts(module, blueprint.fp == "strict")
+    kernels = [*kernel_parts(module, blueprint.fp == "strict"), *rare_parts(module, blueprint.fp == "strict")]
     core = core_part(blueprint.prefix, is_parallel, blueprint.allocates, blueprint.freestanding)
     parts = core, *matrices, *products, *kernels, *digest_parts(manifest)
     told = blueprint.debug_info, others, blueprint.sections, blueprint.weights

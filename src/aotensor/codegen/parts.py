@@ -5,6 +5,7 @@
     matrices  the fixed functions for sparse matrices, if a function has any          one object per machine
     products  @aot_gemm.*, @aot_gemm_at.*, if kernels call them                       one object per machine and dtype
     kernels   @aot_direct.*, the steps of sparse direct solvers, if called            one object per machine and dtypes
+    rare      @aot.far_angle.f64, called by sin and cos of large numbers              one object per machine
     digest    SHA-256, if the library has a file of weights                           one object per machine
 
 The content of a part depends only on its name, the machine and the compiler, so a cached object equals a new one.
@@ -16,6 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from xdsl.dialects.builtin import ModuleOp
+
 import aotensor.ir  # noqa: F401  (before xDSL)
 from aotensor.codegen import llvm
 from aotensor.codegen.calls.blas import define_blas_calls
@@ -25,7 +28,7 @@ from aotensor.codegen.entry.core import define_core, define_library_entries
 from aotensor.codegen.entry.matrices import define_matrices
 from aotensor.codegen.entry.names import is_for_python
 from aotensor.codegen.entry.python import define_python_entries
-from aotensor.codegen.entry.tables import CHECK_MATRICES, GIVE_MATRIX, Constants
+from aotensor.codegen.entry.tables import CHECK_MATRICES, GIVE_MATRIX, HIDDEN, Constants
 from aotensor.codegen.entry.threads import define_parallel
 from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
@@ -36,6 +39,7 @@ from aotensor.codegen.weights.digest import define_compress
 from aotensor.passes.gemm.dispatch import declared_products, product_module
 from aotensor.passes.kernels.functions import declared_kernels, kernel_module
 from aotensor.passes.pipeline import PassRunner, library_recipe
+from aotensor.passes.scalar_math.table import RARE_FUNCTIONS, define
 from aotensor.passes.target import Target
 from aotensor_runtime.manifest import Manifest
 
@@ -127,7 +131,7 @@ def _product_part(symbol: str, threads: bool, facts: Target | None, strict: bool
         if strict:
             round_each(module)
         define_blas_calls(module)
-        module.globals[symbol].linkage = "hidden"  # a visibility, in the place of the linkage in LLVM's syntax
+        module.globals[symbol].linkage = HIDDEN
         return module
 
     told = f"{facts} " if facts is not None else ""
@@ -157,10 +161,29 @@ def _kernel_part(symbol: str, strict: bool) -> Part:
         module = emit_module(kernel_module(symbol), machine)
         if strict:
             round_each(module)
-        module.globals[symbol].linkage = "hidden"  # a visibility, in the place of the linkage in LLVM's syntax
+        module.globals[symbol].linkage = HIDDEN
         return module
 
     return Part(f"kernel {'rounding each ' if strict else ''}{symbol}", make, (symbol,))
+
+
+def rare_parts(module: Module, strict: bool = False) -> list[Part]:
+    """One part for every function for rare arguments that a module declares."""
+    found = [f.name for f in module.functions if f.is_declaration and f.name in RARE_FUNCTIONS]
+    return [_rare_part(name, strict) for name in found]
+
+
+def _rare_part(symbol: str, strict: bool) -> Part:
+    def make(machine: Machine) -> Module:
+        module = emit_module(ModuleOp([define(symbol)]), machine)
+        if strict:
+            round_each(module)
+        for function in module.functions:
+            if function.blocks:
+                function.linkage = HIDDEN
+        return module
+
+    return Part(f"rare {'rounding each ' if strict else ''}{symbol}", make, (symbol,))
 
 
 def digest_parts(manifest: Manifest) -> list[Part]:

@@ -259,13 +259,16 @@ def _keep_text(lowered: Lowered, stage: str, wanted: Collection[str]) -> None:
         lowered.texts[stage] = text_of(lowered.module, lowered.has_locations, brief=stage == "nest")
 
 
-def emit(lowered: Lowered, pool: WeightsPool | None = None) -> Module:
-    """Emit loop level as LLVM IR, without the entry points.   pool: receives large constants, if they are moved"""
+def emit(lowered: Lowered, pool: WeightsPool | None = None, rare: bool = False) -> Module:
+    """Emit loop level as LLVM IR, without the entry points.
+
+    pool: receives large constants, if they are moved. rare: as `emit_module`
+    """
     options = lowered.options
     if options.weights is not None:
         pool = pool or WeightsPool(options.weights.least)
-    sites = lowered.sites if options.debug_info else None
-    module = emit_module(lowered.module, lowered.machine, threads=options.has_threads, sites=sites, pool=pool)
+    sites, threads = lowered.sites if options.debug_info else None, options.has_threads
+    module = emit_module(lowered.module, lowered.machine, threads=threads, sites=sites, pool=pool, rare=rare)
     define_lapack_calls(module)
     if options.fp == "strict":
         round_each(module)
@@ -313,7 +316,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     constants = None
     if options.weights is not None:
         constants = WeightsPool(options.weights.least, known_constants(f.results.values() for f in lowered.functions))
-    kernels = emit(lowered, constants)
+    kernels = emit(lowered, constants, bool(options.upper_levels()))
     levels = [_level_code(lowered, level, constants) for level in options.upper_levels()]
     blueprint = Blueprint(
         name,
@@ -356,7 +359,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
 def _level_code(lowered: Lowered, options: Options, constants: WeightsPool | None) -> LevelCode:
     """The kernels of the same functions, compiled for a higher level of CPUs."""
     again = lower(lowered.functions, options, texts=())
-    return LevelCode(again.machine, emit(again, constants))
+    return LevelCode(again.machine, emit(again, constants, rare=True))  # a copy for each level, under one name
 
 
 def stage_text(

@@ -13,6 +13,7 @@ from collections.abc import Container, Mapping
 from typing import Final
 
 from aotensor.codegen import llvm
+from aotensor.codegen.entry.tables import HIDDEN
 from aotensor.codegen.llvm import Builder, Function, Module, Value
 from aotensor.passes.scalar_math.table import OUTLINED, is_vector_symbol, vector_symbol
 
@@ -21,15 +22,22 @@ LANES: Final = (2, 4, 8, 16)
 PURE: Final = ("noinline", "memory(none)", "willreturn", "nounwind")
 
 
-def mark_rare(function: Function) -> None:
-    """Prevent inlining of a function of one float, and define its masked vector variants."""
+def mark_rare(function: Function, is_defined: bool) -> None:
+    """Prevent inlining of a function of one float, and declare or define its masked vector variants.
+
+    is_defined: are it and its variants defined in this module? Otherwise they are a part of the library.
+    """
     llvm.mark_function(function, "cold", *PURE)
-    for count in LANES:
-        _define_variant(function, count)
+    variants = [_declare_variant(function, count) for count in LANES]
+    for count, variant in zip(LANES, variants, strict=True):
+        if is_defined:
+            _define_variant(function, variant, count)
+    for one in (function, *variants):
+        one.linkage = "internal" if is_defined else HIDDEN
 
 
 def keep_variants(module: Module) -> None:
-    """Keep vector functions that only attributes of calls refer to, until LLVM's vectorizer has run.
+    """Keep vector functions, also declared ones, that only attributes of calls name, until LLVM's vectorizer has run.
 
     Outlined scalar functions are kept unchanged too: LLVM would drop an operand that is the same constant in every
     call.
@@ -37,7 +45,8 @@ def keep_variants(module: Module) -> None:
     variants = [
         f
         for f in module.functions
-        if f.blocks and f.linkage == "internal" and (is_vector_symbol(f.name) or f.name.endswith(OUTLINED))
+        if (f.linkage == "internal" and f.blocks and (is_vector_symbol(f.name) or f.name.endswith(OUTLINED)))
+        or (f.linkage == HIDDEN and not f.blocks and is_vector_symbol(f.name))
     ]
     if variants:
         array = llvm.ir.ArrayType(llvm.pointer, len(variants))
@@ -77,14 +86,18 @@ def variants_attribute(symbol: str, mask: str, operands: str, variants: Mapping[
     return f'"vector-function-abi-variant"="{names}"'
 
 
-def _define_variant(function: Function, count: int) -> None:
-    """Define a variant that calls the function on every lane if any lane is active; else its result is undefined."""
-    module: Module = function.module
+def _declare_variant(function: Function, count: int) -> Function:
+    """Declare the variant for a number of lanes."""
     element = function.function_type.return_type
     lanes, mask = llvm.vector(element, count), llvm.vector(llvm.i1, count)
-    variant = llvm.function(module, vector_symbol(function.name, count), lanes, [lanes, mask])
-    variant.linkage = "internal"
+    variant = llvm.function(function.module, vector_symbol(function.name, count), lanes, [lanes, mask])
     llvm.mark_function(variant, *PURE)
+    return variant
+
+
+def _define_variant(function: Function, variant: Function, count: int) -> None:
+    """Define a variant that calls the function on every lane if any lane is active; else its result is undefined."""
+    lanes = variant.function_type.return_type
     entry, work, done = (variant.append_basic_block(name) for name in ("entry", "work", "done"))
     b: Builder = llvm.ir.IRBuilder(entry)
     wanted = llvm.intrinsic(b, "vector.reduce.or", [variant.args[1]], result=llvm.i1)
