@@ -32,8 +32,12 @@ class Polynomial:
 
     @staticmethod
     def sum(summands: Iterable[Polynomial]) -> Polynomial:
-        """The sum of many polynomials, in time proportional to the number of their terms."""
-        return _collected(term for summand in summands for term in summand.terms.items())
+        """The sum of many polynomials, in time proportional to the number of terms of distinct objects."""
+        counted: dict[int, tuple[Polynomial, int]] = {}
+        for one in summands:
+            counted[id(one)] = one, counted.get(id(one), (one, 0))[1] + 1
+        found = counted.values()
+        return _collected((key, factor * count) for one, count in found for key, factor in one.terms.items())
 
     def __add__(self, other: Polynomial) -> Polynomial:
         if not other.terms:

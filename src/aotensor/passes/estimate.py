@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, TypeAlias, get_args
 
 from xdsl.dialects import arith, func, memref, scf
@@ -91,6 +91,15 @@ def _tag(kind: str) -> str:
     return f"~{kind}"
 
 
+@lru_cache(maxsize=256)
+def _multiple(kind: str, count: int) -> Polynomial:
+    """So many operations of a kind. Equal ones are one object, which `Polynomial.sum` counts."""
+    return Polynomial.from_value(count) * Polynomial.from_value(_tag(kind))
+
+
+_NOTHING: Final = Polynomial()
+
+
 @dataclass
 class _Starts:
     """Starts of slices. mean: entries per slice. known: slice number without constant → (constant, start)."""
@@ -157,7 +166,7 @@ class _Counter:
         if count:
             kind = lane_type(op.results[0].type)
             name = "scalar" if not self.depth else "f32" if isinstance(kind, Float32Type) else "f64"
-            return Polynomial({((_tag(name), 1),): Fraction(count)})
+            return _multiple(name, count)
         return self._accessed(op)
 
     def _accessed(self, op: Operation) -> Polynomial:
@@ -168,12 +177,11 @@ class _Counter:
             value = op.results[0] if op.results else op.operands[-1 if op.name == "vector.maskedstore" else 0]
             indices = op.operands
         else:
-            return Polynomial()
+            return _NOTHING
         lanes = value.type.element_count() if isinstance(value.type, VectorType) else 1
         if op.name == GatherOp.name or (indices and indices[-1] in self._places):
-            return Polynomial.from_value(lanes) * Polynomial.from_value(_tag("gathers"))
-        size = lanes * element_bytes(lane_type(value.type))
-        return Polynomial.from_value(size) * Polynomial.from_value(_tag("bytes"))
+            return _multiple("gathers", lanes)
+        return _multiple("bytes", lanes * element_bytes(lane_type(value.type)))
 
     def _trips(self, lower: SSAValue, upper: SSAValue, by: SSAValue) -> Polynomial:
         first, end, step = (self._value(x) for x in (lower, upper, by))

@@ -13,7 +13,7 @@ from aotensor.core.dtypes import compute_of, epsilon, is_complex, is_float, part
 from aotensor.core.types import Array
 from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.subgraph import all_nodes, at_most
-from aotensor.graph.variable import SharedVariable
+from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.graph.walk import evaluate_all
 from aotensor.ops.stable.forms import in_stable_forms
 from aotensor.sampling.dense_view import Arrays, Graph
@@ -160,14 +160,21 @@ class Sampler:
         return _change_layout(values, int(self.rng.integers(len(_LAYOUTS)))) if is_arranged else values
 
 
-def reference_values(f: Graph, arrays: Mapping[str, Any]) -> list[Any]:
+def reference_values(f: Graph, arrays: Mapping[str, Any], forms: Sequence[Variable] | None = None) -> list[Any]:
     """All results of a function by the reference, for values of all its arguments. Its shared variables stay untouched.
+
+    forms: the result of `reference_forms`, if it is known.
 
     Raises: as the reference.
     """
     with np.errstate(all="ignore"):
         values = {f.arguments[name]: x for name, x in arrays.items()}
-        return evaluate_all(in_stable_forms(list(f.results.values()), list(values)), values)
+        return evaluate_all(reference_forms(f) if forms is None else forms, values)
+
+
+def reference_forms(f: Graph) -> list[Variable]:
+    """The graph that the reference evaluates: the results of a function in stable forms."""
+    return in_stable_forms(list(f.results.values()), list(f.arguments.values()))
 
 
 def nearby_values(f: Graph, arrays: Mapping[str, Any], rng: np.random.Generator) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from math import prod
 from typing import Final
 
@@ -12,10 +12,11 @@ import numpy as np
 from aotensor.core.dtypes import is_complex, kind_of
 from aotensor.core.types import Array
 from aotensor.graph.subgraph import TooLongError, at_most
+from aotensor.graph.variable import Variable
 from aotensor.sampling.agreement import conditioned_tolerance
-from aotensor.sampling.dense_view import DenseView, Graph
+from aotensor.sampling.dense_view import Arrays, DenseView, Graph
 from aotensor.sampling.pairs import from_pairs
-from aotensor.sampling.samples import Sampler, nearby_values, reference_values
+from aotensor.sampling.samples import Sampler, nearby_values, reference_forms, reference_values
 from aotensor_runtime.vectors import Vector, pack
 
 _DOMAINS: Final = ("normal", "unit")
@@ -37,11 +38,12 @@ def _vectors(f: Graph) -> Iterator[Vector]:
     if _static_elements(f) > _MAX_ELEMENTS:
         return
     sampler, view = Sampler(f), DenseView.from_function(f)
+    forms = cache(partial(reference_forms, view))
     for domain in _DOMAINS:
         arrays = {name: _rounded(x) for name, x in view.split(sampler.small(domain).arrays).items()}
         try:
             with at_most(_MAX_EVALUATIONS):
-                inputs, outputs = tuple(arrays.values()), _values(partial(reference_values, view, arrays))
+                inputs, outputs = tuple(arrays.values()), _values(partial(_expected, view, arrays, forms))
         except TooLongError:
             return
         if outputs is None:
@@ -57,6 +59,10 @@ def _vectors(f: Graph) -> Iterator[Vector]:
                 for x, y in zip(outputs, f.results.values(), strict=True)
             ]
             yield Vector(f.name, tuple(given), tuple(shortened), tuple(tolerances))
+
+
+def _expected(view: DenseView, arrays: Arrays, forms: Callable[[], list[Variable]]) -> list[Array]:
+    return reference_values(view, arrays, forms())
 
 
 def _values(evaluate: Callable[[], list[Array]]) -> list[Array] | None:
