@@ -10,9 +10,11 @@ import pytest
 
 import aotensor as aot
 import aotensor.tensor as at
+import aotensor_runtime
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.parts import Part, compile_part, core_part
 from aotensor.driver.build import Build
+from aotensor.driver.folder import compiler_identity
 from aotensor.driver.part_store import stored_part
 from aotensor.driver.recipe import Options
 
@@ -61,9 +63,6 @@ def test_a_kept_part_is_not_made_again(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_one_object_holds_what_the_parts_hold(tmp_path: Path) -> None:
     """A static archive has everything in one member, in which only the exported symbols can be seen."""
-    from aotensor.driver.build import Build
-    from aotensor.driver.recipe import Options
-
     build = Build([product()], None, Options())
     library = build.library
     functions = {f.name: f for f in library.optimised.functions if not f.is_declaration}
@@ -79,3 +78,10 @@ def test_entries_that_describe_a_library_are_in_the_core() -> None:
     program = Build([product()], None, Options()).library.program
     defined = re.findall(r'^define [^@\n]*@"(aotensor_\w+)"', program, re.MULTILINE)
     assert sorted(defined) == ["aotensor_check_message_product", "aotensor_manifest_product"]
+
+
+def test_the_compiler_is_known_by_all_of_its_sources() -> None:
+    package = Path(aot.__file__).parent
+    files = [*package.rglob("*.py"), *Path(aotensor_runtime.__file__).parent.rglob("*.py")]
+    expected = [f"{x.name} {x.stat().st_size} {x.stat().st_mtime_ns}" for x in files]
+    assert set(expected) <= set(compiler_identity().splitlines())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -24,9 +27,17 @@ def store() -> Store:
 @cache
 def compiler_identity() -> str:
     """The identity of the compiler, determined once per process: its source files by name, size and time."""
-    entries = []
-    for root in (_SOURCE, _SOURCE.parents[1] / "runtime", _SOURCE.parent / "aotensor_runtime"):
-        for path in sorted(root.rglob("*.py")) if root.is_dir() else ():
-            stat = path.stat()
-            entries.append(f"{path.name} {stat.st_size} {stat.st_mtime_ns}")
-    return "\n".join(entries)
+    roots = (_SOURCE, _SOURCE.parents[1] / "runtime", _SOURCE.parent / "aotensor_runtime")
+    return "\n".join(line for root in roots if root.is_dir() for line in _sources(str(root)))
+
+
+def _sources(folder: str) -> Iterator[str]:
+    """Name, size and time of each source file below a folder, in order. There are a thousand: no objects of pathlib."""
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=attrgetter("name"))
+    for entry in entries:
+        if entry.name.endswith(".py"):
+            stat = entry.stat()
+            yield f"{entry.name} {stat.st_size} {stat.st_mtime_ns}"
+        elif entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":
+            yield from _sources(entry.path)
