@@ -15,6 +15,7 @@ import aotensor.tensor as at
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.gradient import grad, jacobian, verify_grad
+from aotensor.graph.operations import LateModule
 from aotensor.graph.variable import Variable
 from aotensor.graph.vectorize import vectorize_graph
 from aotensor.ir.context import parse_module
@@ -301,5 +302,25 @@ def test_disjoint_writes_are_found() -> None:
     assert f.ir("loops").count("scf.parallel") == 4
     given = np.arange(7.0)
     wanted = (2 * given + [0, 1, 1, 1, 1, 1, 1]) * [2, 2, 2, 2, 2, 2, 1]
+    np.testing.assert_array_equal(f(given), wanted)
+    np.testing.assert_array_equal(f.reference(given), wanted)
+
+
+def test_ops_of_earlier_layers_may_have_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module that calls kernels is a later one: it is not there when the ops of the package are defined."""
+
+    def lengths_of_runs(x: Reals, y: Reals) -> None:
+        length = 0.0
+        for k in range(len(x)):
+            length = length + 1.0 if k > 0 and x[max(k - 1, 0)] == x[k] else 1.0
+            y[k] = length
+
+    with monkeypatch.context() as early:
+        early.setattr("aotensor.graph.op.kernel_calls", LateModule())
+        op = op_of(lengths_of_runs)
+    x = at.matrix("x")
+    f = aot.function([x], at.vectorize(op, "(n)->(n)")(x))
+    given = np.array([[2.0, 2.0, 2.0, 3.0], [np.nan, np.nan, 0.0, -0.0]])
+    wanted = [[1, 2, 3, 1], [1, 1, 1, 2]]
     np.testing.assert_array_equal(f(given), wanted)
     np.testing.assert_array_equal(f.reference(given), wanted)

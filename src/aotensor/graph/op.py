@@ -126,7 +126,7 @@ class Op(ABC):
         if isinstance(vars(cls).get("kernel"), staticmethod):
             cls.has_kernel = True
             for rule in {"reference", "expand"} - vars(cls).keys():
-                setattr(cls, rule, getattr(kernel_calls, rule))
+                setattr(cls, rule, lambda op, *inputs, rule=rule: getattr(kernel_calls, rule)(op, *inputs))
         if "name" not in vars(cls) and getattr(cls, "name", None) in {None, *(base.__name__ for base in cls.__mro__)}:
             cls.name = cls.__name__
 
