@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 import pytest
+from xdsl.dialects import scf
 from xdsl.utils.exceptions import VerifyException
 
 from aotensor.ir.context import generic_text, parse_module
@@ -12,9 +13,11 @@ from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.schedule import HINTS, UNSCHEDULED, Schedule
 from aotensor.ir.text import text_of
 from aotensor.ir.upstream import walk
+from aotensor.passes.emit.emit_loops import emit_loops
+from aotensor.passes.target import Target
 
 NEST = """builtin.module {
-  func.func @f(%x: tensor<8xf64>) {
+  func.func @f(%x: tensor<8xf64>) -> tensor<8xf64> attributes {dims = [[""]]} {
     nest.sizes {
       %n = dim(%x, 0)
     }
@@ -22,7 +25,7 @@ NEST = """builtin.module {
     nest.for %i in %n {
       nest.do %y[%i] = %x[%i]
     }
-    func.return
+    func.return %y : tensor<8xf64>
   }
 }
 """
@@ -63,3 +66,12 @@ def test_phrases_begin_with_cores_and_end_with_independence() -> None:
         "iterations are independent",
     ]  # fmt: skip
     assert set(NAMES) >= HINTS
+
+
+@pytest.mark.parametrize("word", ["", "parallel", "short", "parallel short"])
+def test_flags_for_llvm_become_attributes_of_the_emitted_loop(word: str) -> None:
+    module = parse_module(NEST.replace("in %n {", f"in %n {word} {{"))
+    emit_loops(module, Target())
+    (loop,) = [op for op in walk(module) if isinstance(op, scf.ForOp)]
+    wanted = {"parallel": "parallel_accesses", "short": "short"}
+    assert set(loop.attributes) == {wanted[x] for x in word.split()}

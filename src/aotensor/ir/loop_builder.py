@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -67,14 +67,13 @@ class LoopBuilder(IndexBuilder):
         body: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
         step: Extent = 1,
         is_vectorisable: bool = True,
-        is_parallel: bool = False,
-        is_short: bool = False,
         is_unrolled: bool = True,
+        attributes: Iterable[str] = (),
     ) -> list[Scalar]:
         """Build a loop: for i = start … stop by step: carried = body(i, carried). Returns the final carried values.
 
-        is_parallel: no iteration accesses memory that another one writes. is_short: few iterations are likely.
-        is_unrolled: LLVM may unroll the loop.
+        is_vectorisable, is_unrolled: LLVM may vectorise, or unroll, the loop. attributes: further ones, such as
+        `parallel_accesses`: no iteration accesses memory that another one writes.
         """
         low, high, stride = (self.index(n) for n in (start, stop, step))
         block = Block(arg_types=[low.ssa.type, *(c.ssa.type for c in carried)])
@@ -91,10 +90,7 @@ class LoopBuilder(IndexBuilder):
             op.attributes["novector"] = UnitAttr()
         if not is_unrolled:
             op.attributes["nounroll"] = UnitAttr()
-        if is_parallel:
-            op.attributes["parallel_accesses"] = UnitAttr()
-        if is_short:
-            op.attributes["short"] = UnitAttr()
+        op.attributes.update((name, UnitAttr()) for name in attributes)
         self.builder.insert(op)
         return [Scalar(r, c.dtype) for r, c in zip(op.results, carried, strict=True)]
 

@@ -14,11 +14,11 @@ from xdsl.utils.exceptions import VerifyException
 
 
 def _number(phrase: str = "", is_hint: bool = False) -> Any:
-    return field(default=1, metadata={"phrase": phrase, "is_hint": is_hint})
+    return field(default=1, metadata={"phrase": phrase, "is_hint": is_hint, "emitted": ""})
 
 
-def _flag(phrase: str = "", is_hint: bool = False) -> Any:
-    return field(default=False, metadata={"phrase": phrase, "is_hint": is_hint})
+def _flag(phrase: str = "", is_hint: bool = False, emitted: str = "") -> Any:
+    return field(default=False, metadata={"phrase": phrase, "is_hint": is_hint, "emitted": emitted})
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Schedule:
     short: few iterations are likely.
     cores: iterations may run on several cores at once.
 
-    Each has a phrase for pages about loops; the result does not depend on a hint, so edited nests may have any.
+    Each has a phrase for pages about loops; the result does not depend on a hint, so edited nests may have any. A flag
+    that is only passed on to LLVM has the attribute of `scf.for` that it becomes.
     """
 
     jam: int = _number("{} at a time, which share what they read")
@@ -45,15 +46,20 @@ class Schedule:
     rows: int = _number("{} slices become the lanes of a vector")
     terms: int = _number()
     ahead: int = _number("entries are fetched {} ahead")
-    parallel: bool = _flag("iterations are independent")
+    parallel: bool = _flag("iterations are independent", emitted="parallel_accesses")
     masked: bool = _flag("the rest under a mask")
-    short: bool = _flag("few iterations are likely", is_hint=True)
+    short: bool = _flag("few iterations are likely", is_hint=True, emitted="short")
     cores: bool = _flag("on several cores")
 
     @property
     def is_grouped(self) -> bool:
         """Do several iterations advance together, or as lanes of a vector?"""
         return self.jam > 1 or self.lanes > 1 or self.rows > 1
+
+    @property
+    def attributes(self) -> list[str]:
+        """The attributes of the emitted loop."""
+        return [text for x in fields(self) if (text := x.metadata["emitted"]) and getattr(self, x.name)]
 
     @property
     def words(self) -> dict[str, str]:

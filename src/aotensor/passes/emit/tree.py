@@ -210,9 +210,8 @@ class TreeEmitter:
         if lanes > 1:
             initial = [Scalar(self.b.zero_vector(_vector(x.ssa.type, lanes)), "raw") for x in before]
         results = self.b.loop(
-            low, high, initial, body, step, is_vectorisable=not is_masked,
-            is_parallel=loop.schedule.parallel, is_short=loop.schedule.short,
-        )  # fmt: skip
+            low, high, initial, body, step, is_vectorisable=not is_masked, attributes=loop.schedule.attributes
+        )
         for (holder, x), old, value in zip(carried, before, results, strict=True):
             holder.registers[x] = value.ssa if lanes == 1 else self.b.add_lanes(value.ssa, old.ssa)
 

@@ -193,7 +193,10 @@ class _Distribution:
             count = b.index(b.imin(b.isub(upper, start), LONGEST))
             for job in self.jobs:
                 b.use_location_of(job.call)
-                b.loop(0, count, (), lambda j, _, job=job: self._operands(start, j, job), is_parallel=True)  # type: ignore[misc]
+                b.loop(
+                    0, count, (), lambda j, _, job=job: self._operands(start, j, job),  # type: ignore[misc]
+                    attributes=["parallel_accesses"],
+                )  # fmt: skip
                 symbol = block_symbol(_wide_symbol(job.call))
                 b.builder.insert(func.CallOp(symbol, [count.ssa, *job.operands, job.result], []))
             b.use_location_of(loop)
