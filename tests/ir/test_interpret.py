@@ -14,8 +14,10 @@ from aotensor.core.types import Array
 from aotensor.errors import GraphTypeError, GraphValueError, InternalError
 from aotensor.ir.build import Program, build
 from aotensor.ir.context import parse_module
+from aotensor.ir.dialect import AOT, LinesOp
 from aotensor.ir.dialect_control import ScanOp
 from aotensor.ir.interpreter.interpret import interpret
+from aotensor.passes.emit.lower_lines import ALONG_LINES
 from aotensor.passes.pipeline import TENSOR_RECIPE, PassRunner
 from aotensor.passes.scans.tile_scan_batch import tile_scan_batch
 from aotensor.passes.target import Target
@@ -218,3 +220,8 @@ def test_chunks_of_rows(name: str, shapes: list[tuple[int, ...]]) -> None:
     tile_scan_batch(module, Target(chunk_work=1000))
     assert any(isinstance(op, ScanOp) and op.chunk is not None for op in module.walk())
     check_results(interpret(module, name, *arrays), wanted)
+
+
+def test_operations_on_lines_have_a_meaning_and_a_lowering() -> None:
+    lines = [op for op in AOT.operations if issubclass(op, LinesOp)]
+    assert lines and all(op.reference is not LinesOp.reference and op in ALONG_LINES for op in lines)

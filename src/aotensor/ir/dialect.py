@@ -17,13 +17,14 @@ They exist at tensor and nest level; emit-loops replaces each by loops.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final
 
+import numpy as np
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
     I64,
-    DenseArrayBase,
     DictionaryAttr,
     IndexType,
     IntegerAttr,
@@ -56,8 +57,9 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from aotensor.core.types import Array
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, KernelOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import INDEXED
 
 DYNAMIC = -(2**63)
 
@@ -139,8 +141,22 @@ class ExtractIfOp(IRDLOperation):
             raise VerifyException("one index is needed for each axis")
 
 
+class LinesOp(IRDLOperation):
+    """An operation on the lines of its first operand along one axis, each of them on its own."""
+
+    traits = traits_def(Pure())
+
+    @abstractmethod
+    def reference(self, *operands: Array) -> Sequence[Array]:
+        """The results in NumPy. Integers are signed, whatever the operation reads them as."""
+
+    def result_shapes(self, shape_of: Callable[[SSAValue], tuple[Any, ...]]) -> Mapping[SSAValue, tuple[Any, ...]]:
+        """The extents of each result by those of tensors: of the first operand by default."""
+        return dict.fromkeys(self.results, shape_of(self.operands[0]))
+
+
 @irdl_op_definition
-class CumulateOp(IRDLOperation):
+class CumulateOp(LinesOp):
     """Running sum (`add`) or product (`mul`) along an axis.   fastmath: flags of floating-point additions"""
 
     name = "aot.cumulate"
@@ -151,7 +167,6 @@ class CumulateOp(IRDLOperation):
     kind = prop_def(StringAttr)
     fastmath = opt_prop_def(FastMathFlagsAttr)
     irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(Pure())
     assembly_format = "$kind $axis $source attr-dict `:` type($source)"
 
     def __init__(self, kind: str, source: SSAValue, axis: int, fastmath: FastMathFlagsAttr | None = None) -> None:
@@ -165,6 +180,11 @@ class CumulateOp(IRDLOperation):
             },
         )
 
+    def reference(self, *operands: Array) -> Sequence[Array]:
+        (x,) = operands
+        rule = np.add if self.kind.data == "add" else np.multiply
+        return [rule.accumulate(x, axis=self.axis.value.data, dtype=x.dtype)]
+
     @property
     def is_reassociable(self) -> bool:
         """May the terms of its sums be reassociated?"""
@@ -172,7 +192,7 @@ class CumulateOp(IRDLOperation):
 
 
 @irdl_op_definition
-class RecurOp(IRDLOperation):
+class RecurOp(LinesOp):
     """A linear recurrence along an axis: result[k] = factors[k]·result[k − 1] + terms[k], with result[−1] = 0."""
 
     name = "aot.recur"
@@ -183,7 +203,6 @@ class RecurOp(IRDLOperation):
     axis = prop_def(IntegerAttr[I64])
     fastmath = prop_def(FastMathFlagsAttr)
     irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(Pure())
     assembly_format = "$axis $factors `,` $terms attr-dict `:` type($result)"
 
     def __init__(self, factors: SSAValue, terms: SSAValue, axis: int, fastmath: FastMathFlagsAttr) -> None:
@@ -193,58 +212,12 @@ class RecurOp(IRDLOperation):
             properties={"axis": IntegerAttr(axis, i64), "fastmath": fastmath},
         )
 
-
-@irdl_op_definition
-class ScatterOp(IRDLOperation):
-    """`dest` with the elements of `source` stored (`set`) or added (`add`) at positions along `axes`.
-
-    indices: one integer tensor per axis, of rank at least 1, with values from −extent on; they broadcast along static
-    extents of 1. source has their axes from axis `start` on, surrounded by the other axes of dest. At a repeated
-    position every term is added, or the last value is kept, in the order of the elements of source. fastmath: flags of
-    the additions, if they become a sum.
-    """
-
-    name = "aot.scatter"
-    T: ClassVar = VarConstraint("T", base(TensorType))
-    dest = operand_def(T)
-    source = operand_def(TensorType)
-    indices = var_operand_def(TensorType)
-    result = result_def(T)
-    kind = prop_def(StringAttr)
-    axes = prop_def(DenseArrayBase)
-    start = prop_def(IntegerAttr[I64])
-    fastmath = opt_prop_def(FastMathFlagsAttr)
-    irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(Pure())
-    assembly_format = (
-        "$kind $start $source `into` $dest `[` $indices `]` attr-dict `:` type($source) `into` type($dest) "
-        "`[` type($indices) `]`"
-    )
-
-    def __init__(
-        self,
-        kind: str,
-        dest: SSAValue,
-        source: SSAValue,
-        axes: Sequence[int],
-        indices: Sequence[SSAValue],
-        start: int,
-        fastmath: FastMathFlagsAttr | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[dest, source, indices],
-            result_types=[dest.type],
-            properties={
-                "kind": StringAttr(kind),
-                "axes": DenseArrayBase.from_list(i64, list(axes)),
-                "start": IntegerAttr(start, i64),
-                **({} if fastmath is None else {"fastmath": fastmath}),
-            },
-        )
-
-    def verify_(self) -> None:
-        if len(self.axes.get_values()) != len(self.indices):
-            raise VerifyException("one tensor of indices is needed for each axis")
+    def reference(self, *operands: Array) -> Sequence[Array]:
+        factors, result = operands[0], operands[1].copy()
+        a, y = (np.moveaxis(x, self.axis.value.data, 0) for x in (factors, result))
+        for k in range(1, len(y)):
+            y[k] += a[k] * y[k - 1]
+        return [result]
 
 
 IN_PLACE: Final = {
@@ -344,7 +317,7 @@ class NonzeroOp(IRDLOperation):
 
 
 @irdl_op_definition
-class SortOp(IRDLOperation):
+class SortOp(LinesOp):
     """Sort along an axis, stable, nan last: the values in ascending order, and the permutation that sorts them."""
 
     name = "aot.sort"
@@ -353,7 +326,6 @@ class SortOp(IRDLOperation):
     permutation = result_def(TensorType)
     axis = prop_def(IntegerAttr[I64])
     unsigned = opt_prop_def(UnitAttr)
-    traits = traits_def(Pure())
     assembly_format = (
         "$axis (`unsigned` $unsigned^)? $source attr-dict `:` type($source) `->` type($values) `,` type($permutation)"
     )
@@ -365,9 +337,14 @@ class SortOp(IRDLOperation):
             properties={"axis": IntegerAttr(axis, i64)} | ({"unsigned": UnitAttr()} if is_unsigned else {}),
         )
 
+    def reference(self, *operands: Array) -> Sequence[Array]:
+        (x,), axis = operands, self.axis.value.data
+        permutation = _order(x, axis, self.unsigned is not None)
+        return [np.take_along_axis(x, permutation, axis), permutation]
+
 
 @irdl_op_definition
-class SelectOp(IRDLOperation):
+class SelectOp(LinesOp):
     """Positions along the last axis of the elements at given ranks, in the order of a stable sort with nan last.
 
     kind: `ranks`: those in a vector, in its order; `first`, `last`: as many as the result has, in ascending order.
@@ -379,7 +356,6 @@ class SelectOp(IRDLOperation):
     ranks = opt_operand_def(TensorType)
     positions = result_def(TensorType)
     unsigned = opt_prop_def(UnitAttr)
-    traits = traits_def(Pure())
     assembly_format = (
         "$kind (`unsigned` $unsigned^)? $source (`at` $ranks^ `:` type($ranks))? attr-dict "
         "`:` type($source) `->` type($positions)"
@@ -389,12 +365,34 @@ class SelectOp(IRDLOperation):
         flags: dict[str, Attribute] = {"unsigned": UnitAttr()} if is_unsigned else {}
         super().__init__(operands=[source, ranks], result_types=[to], properties={"kind": StringAttr(kind), **flags})
 
+    def reference(self, *operands: Array) -> Sequence[Array]:
+        x, *ranks = operands
+        order = _order(x, -1, self.unsigned is not None)
+        if ranks:
+            return [np.take(order, ranks[0], axis=-1)]
+        first = 0 if self.kind.data == "first" else x.shape[-1] - self._count()
+        return [np.sort(order[..., first : first + self._count()], axis=-1)]
+
+    def result_shapes(self, shape_of: Callable[[SSAValue], tuple[Any, ...]]) -> Mapping[SSAValue, tuple[Any, ...]]:
+        last = (self._count(),) if self.ranks is None else shape_of(self.ranks)
+        return {self.positions: (*shape_of(self.source)[:-1], *last)}
+
+    def _count(self) -> int:
+        """The number of positions in a line."""
+        assert isinstance(self.positions.type, TensorType)
+        return self.positions.type.get_shape()[-1]
+
+
+def _order(x: Array, axis: int, is_unsigned: bool) -> Array:
+    keys = x.view(f"u{x.dtype.itemsize}") if is_unsigned and x.dtype != np.bool_ else x
+    return np.argsort(keys, axis=axis, kind="stable")
+
 
 AOT = Dialect(
     "aot",
     [
-        CheckOp, ReshapeOp, ExtractIfOp, CumulateOp, RecurOp, ScatterOp, LapackOp, NonzeroOp, SortOp, SelectOp, ScanOp,
-        BranchOp, SegmentSumOp, ExpandSlicesOp, SumAtOp, PatternOp, DirectOp, KernelOp, ProductAtOp,
+        CheckOp, ReshapeOp, ExtractIfOp, LapackOp, NonzeroOp, CumulateOp, RecurOp, SortOp, SelectOp, ScanOp, BranchOp,
+        *INDEXED,
     ],
     [],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Operations of the `aot` dialect with index operands: compressed axes, and products at positions.
+"""Operations of the `aot` dialect with index operands: compressed axes, scatters and products at positions.
 
 Entry p of a compressed axis is in slice i if indptr[i] ≤ p < indptr[i + 1].
 
@@ -13,10 +13,12 @@ from typing import ClassVar, Final
 
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
+    I64,
     AnyFloat,
     ArrayAttr,
     DenseArrayBase,
     IndexType,
+    IntegerAttr,
     StringAttr,
     TensorType,
     UnitAttr,
@@ -111,6 +113,59 @@ class SumAtOp(IRDLOperation):
 
     def __init__(self, source: SSAValue, indices: SSAValue, init: SSAValue, fastmath: FastMathFlagsAttr) -> None:
         super().__init__(operands=[source, indices, init], result_types=[init.type], properties={"fastmath": fastmath})
+
+
+@irdl_op_definition
+class ScatterOp(IRDLOperation):
+    """`dest` with the elements of `source` stored (`set`) or added (`add`) at positions along `axes`.
+
+    indices: one integer tensor per axis, of rank at least 1, with values from −extent on; they broadcast along static
+    extents of 1. source has their axes from axis `start` on, surrounded by the other axes of dest. At a repeated
+    position every term is added, or the last value is kept, in the order of the elements of source. fastmath: flags of
+    the additions, if they become a sum.
+    """
+
+    name = "aot.scatter"
+    T: ClassVar = VarConstraint("T", base(TensorType))
+    dest = operand_def(T)
+    source = operand_def(TensorType)
+    indices = var_operand_def(TensorType)
+    result = result_def(T)
+    kind = prop_def(StringAttr)
+    axes = prop_def(DenseArrayBase)
+    start = prop_def(IntegerAttr[I64])
+    fastmath = opt_prop_def(FastMathFlagsAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Pure())
+    assembly_format = (
+        "$kind $start $source `into` $dest `[` $indices `]` attr-dict `:` type($source) `into` type($dest) "
+        "`[` type($indices) `]`"
+    )
+
+    def __init__(
+        self,
+        kind: str,
+        dest: SSAValue,
+        source: SSAValue,
+        axes: Sequence[int],
+        indices: Sequence[SSAValue],
+        start: int,
+        fastmath: FastMathFlagsAttr | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[dest, source, indices],
+            result_types=[dest.type],
+            properties={
+                "kind": StringAttr(kind),
+                "axes": DenseArrayBase.from_list(i64, list(axes)),
+                "start": IntegerAttr(start, i64),
+                **({} if fastmath is None else {"fastmath": fastmath}),
+            },
+        )
+
+    def verify_(self) -> None:
+        if len(self.axes.get_values()) != len(self.indices):
+            raise VerifyException("one tensor of indices is needed for each axis")
 
 
 @irdl_op_definition
@@ -313,3 +368,9 @@ class ProductAtOp(IRDLOperation):
         assert isinstance(result, TensorType)
         if result.get_shape().count(DYNAMIC) != len(self.sizes):
             raise VerifyException("one size is needed for each dynamic dim of the result")
+
+
+INDEXED: Final[Sequence[type[IRDLOperation]]] = (
+    SegmentSumOp, ExpandSlicesOp, SumAtOp, ScatterOp, PatternOp, DirectOp, KernelOp, ProductAtOp,
+)  # fmt: skip
+"""All of them."""

@@ -14,8 +14,17 @@ from aotensor.core.types import Array
 from aotensor.graph.op import Apply
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
-from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, RecurOp, ScatterOp, SelectOp, SortOp
-from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, KernelOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, RecurOp, SelectOp, SortOp
+from aotensor.ir.dialect_sparse import (
+    DirectOp,
+    ExpandSlicesOp,
+    KernelOp,
+    PatternOp,
+    ProductAtOp,
+    ScatterOp,
+    SegmentSumOp,
+    SumAtOp,
+)
 from aotensor.ir.index_builder import BodyBuilder, Extent, IndexBuilder, Tensor, align, dynamic, static
 from aotensor.ir.location import Locations, locate_after
 from aotensor.ir.scalar_builder import Scalar

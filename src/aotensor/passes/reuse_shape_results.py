@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, TensorType
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue, Use
 
 from aotensor.ir.context import functions_of
-from aotensor.ir.dialect import CumulateOp, NonzeroOp, SelectOp, SortOp
+from aotensor.ir.dialect import LinesOp, NonzeroOp
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.forms import NEST_FORM
 from aotensor.ir.nest.ops import STORAGE, DoOp, OverAttr
@@ -26,7 +26,7 @@ from aotensor.passes.emit.shape_cache import CACHED, set_kept
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 
-_COSTLY = (PatternOp, NonzeroOp, SortOp, SelectOp, CumulateOp)
+_COSTLY = (PatternOp, NonzeroOp, LinesOp)
 """Operations that become loops over all elements of an operand."""
 _NOT_COMPARED = {CACHED, STORAGE, "nest.cores"}
 """Attributes that are ignored in comparisons: they say how an operation runs."""

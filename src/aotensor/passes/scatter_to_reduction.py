@@ -22,8 +22,7 @@ from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import Rewriter
 
 from aotensor.ir.context import functions_of
-from aotensor.ir.dialect import ScatterOp
-from aotensor.ir.dialect_sparse import SumAtOp
+from aotensor.ir.dialect_sparse import ScatterOp, SumAtOp
 from aotensor.ir.index_builder import generic, index_map
 from aotensor.ir.location import LocatedBuilder, builder_before, locate
 from aotensor.ir.types import shape_of

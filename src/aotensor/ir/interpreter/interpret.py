@@ -37,17 +37,22 @@ from aotensor.errors import (
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import (
     CheckOp,
-    CumulateOp,
     LapackOp,
+    LinesOp,
     NonzeroOp,
-    RecurOp,
     ReshapeOp,
-    ScatterOp,
-    SelectOp,
-    SortOp,
 )
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, KernelOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import (
+    DirectOp,
+    ExpandSlicesOp,
+    KernelOp,
+    PatternOp,
+    ProductAtOp,
+    ScatterOp,
+    SegmentSumOp,
+    SumAtOp,
+)
 from aotensor.ir.interpreter import nest
 from aotensor.ir.interpreter.compressed_axes import interpret_compressed
 from aotensor.ir.interpreter.control import branch, scan
@@ -185,11 +190,8 @@ def _results(op: Operation, operands: Sequence[Array], values: Values) -> Sequen
             return [_insert(op, values)]
         case ReshapeOp():
             return [operands[0].reshape(_shape(op.result.type, operands[1:]))]
-        case CumulateOp():
-            rule = np.add if op.kind.data == "add" else np.multiply
-            return [rule.accumulate(operands[0], axis=op.axis.value.data, dtype=operands[0].dtype)]
-        case RecurOp():
-            return [_recur(op.axis.value.data, *operands)]
+        case LinesOp():
+            return op.reference(*operands)
         case ProductAtOp():
             return [product_at(op, operands)]
         case ScatterOp():
@@ -206,10 +208,6 @@ def _results(op: Operation, operands: Sequence[Array], values: Values) -> Sequen
             return _nonzero(*operands)
         case LapackOp():
             return interpret_lapack(op, operands[: len(op.arguments)], operands[len(op.arguments) :])
-        case SortOp():
-            return _sort(op, operands[0])
-        case SelectOp():
-            return [_selected(op, *operands)]
         case ScanOp():
             return scan(op, operands, _call)
         case BranchOp():
@@ -304,14 +302,6 @@ def _scatter(op: ScatterOp, dest: Array, source: Array, *indices: Array) -> Arra
     return result
 
 
-def _recur(axis: int, factors: Array, terms: Array) -> Array:
-    result = terms.copy()
-    a, y = np.moveaxis(factors, axis, 0), np.moveaxis(result, axis, 0)
-    for k in range(1, len(y)):
-        y[k] += a[k] * y[k - 1]
-    return result
-
-
 def _nonzero(mask: Array, count: Array) -> Sequence[Array]:
     positions = np.nonzero(mask)
     if len(positions[0]) != int(count):
@@ -322,22 +312,3 @@ def _nonzero(mask: Array, count: Array) -> Sequence[Array]:
 def _around(batch: Sequence[int], start: int, rank: int) -> tuple[int, ...]:
     """The shape of the indices with `start` axes of extent 1 before them, and further ones after them up to `rank`."""
     return (1,) * start + tuple(batch) + (1,) * (rank - start - len(batch))
-
-
-def _sort(op: SortOp, x: Array) -> Sequence[Array]:
-    permutation = _order(x, op.axis.value.data, op.unsigned is not None)
-    return np.take_along_axis(x, permutation, op.axis.value.data), permutation
-
-
-def _order(x: Array, axis: int, is_unsigned: bool) -> Array:
-    keys = x.view(f"u{x.dtype.itemsize}") if is_unsigned and x.dtype != np.bool_ else x
-    return np.argsort(keys, axis=axis, kind="stable")
-
-
-def _selected(op: SelectOp, x: Array, ranks: Array | None = None) -> Array:
-    order = _order(x, -1, op.unsigned is not None)
-    if ranks is not None:
-        return np.take(order, ranks, axis=-1)
-    assert isinstance(op.positions.type, TensorType)
-    count = op.positions.type.get_shape()[-1]
-    return np.sort(order[..., :count] if op.kind.data == "first" else order[..., x.shape[-1] - count :], axis=-1)

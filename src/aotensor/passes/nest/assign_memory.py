@@ -21,9 +21,9 @@ from xdsl.dialects.builtin import ArrayAttr, IntAttr, ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotensor.ir.context import functions_of
-from aotensor.ir.dialect import LapackOp, ReshapeOp, ScatterOp
+from aotensor.ir.dialect import LapackOp, ReshapeOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import KernelOp, PatternOp, ProductAtOp
+from aotensor.ir.dialect_sparse import KernelOp, PatternOp, ProductAtOp, ScatterOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OutputAttr, OverAttr, OwnAttr, ProductOp, Storage, ValueOp
 from aotensor.ir.nest.tree import gathers, is_register, sole_writer, writers
 from aotensor.ir.upstream import walk

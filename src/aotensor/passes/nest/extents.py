@@ -12,7 +12,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from aotensor.ir.dialect import CheckOp, LapackOp, NonzeroOp, ReshapeOp, SelectOp
+from aotensor.ir.dialect import CheckOp, LapackOp, LinesOp, NonzeroOp, ReshapeOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, KernelOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
 from aotensor.ir.extents import AllSources, is_scalar
@@ -95,10 +95,8 @@ class Extents:
                 self._shapes.update((x, self._sized(x, sizes)) for x in op.tensors)
             case NonzeroOp():
                 self._shapes.update((x, (op.count,)) for x in op.positions)
-            case SelectOp():
-                assert isinstance(op.positions.type, TensorType)
-                last = (op.positions.type.get_shape()[-1],) if op.ranks is None else self._shapes[op.ranks]
-                self._shapes[op.positions] = (*self._shapes[op.source][:-1], *last)
+            case LinesOp():
+                self._shapes.update(op.result_shapes(self._shapes.__getitem__))
             case CheckOp() if self._is_known(op.operands):
                 self._unify(op)
             case ScanOp() | BranchOp():

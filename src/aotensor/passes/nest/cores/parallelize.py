@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
 from xdsl.ir import Operation
 
 from aotensor.ir.context import functions_of
-from aotensor.ir.dialect import CumulateOp, LapackOp, RecurOp, SelectOp, SortOp
+from aotensor.ir.dialect import CumulateOp, LapackOp, LinesOp, SortOp
 from aotensor.ir.dialect_sparse import KernelOp, PatternOp
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import MATRICES, PARALLEL_LINES
@@ -83,8 +83,7 @@ def _has_independent_lines(op: Operation) -> bool:
     """Does an operation process independent lines of a tensor, or independent rows of a matrix?"""
     if isinstance(op, KernelOp):
         return any(op.is_batched)
-    along = CumulateOp | RecurOp | SortOp | SelectOp | tensor.InsertSliceOp
-    has_lines = MATRICES in op.attributes or isinstance(op, along)
+    has_lines = MATRICES in op.attributes or isinstance(op, LinesOp | tensor.InsertSliceOp)
     kind = op.operands[0].type if has_lines else None
     is_deep = isinstance(kind, TensorType) and kind.get_num_dims() > 1 + (MATRICES in op.attributes)
     return is_deep or _has_independent_rows(op)
