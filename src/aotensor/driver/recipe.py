@@ -43,7 +43,7 @@ from aotensor.ir.build import BuiltFunction, Program, build
 from aotensor.ir.context import generic_text
 from aotensor.ir.forms import NEST_FORM, TENSOR_FORM
 from aotensor.ir.location import Locations
-from aotensor.ir.tensor_builder import FP_POLICIES
+from aotensor.ir.primitive_builder import FP_POLICIES
 from aotensor.ir.text import elide_constants, text_of
 from aotensor.passes.checking.recipe import with_bounds_check, with_poison
 from aotensor.passes.pipeline import LOOPS, MATH, NEST, TENSOR, PassRunner, recipe

@@ -58,7 +58,8 @@ def build(
 ) -> tuple[ModuleOp, list[BuiltFunction]]:
     """Build tensor IR of several functions in one module.
 
-    fp: strict, contract or fast; see `ir.tensor_builder.FP_POLICIES`. locations: receives the source of each operation.
+    fp: strict, contract or fast; see `ir.primitive_builder.FP_POLICIES`. locations: receives the source of each
+    operation.
 
     Raises: MissingInputError for a leaf that is not an input, GraphError from typing rules.
     """

@@ -1,250 +1,81 @@
-"""The tensor builder that ops use for lowering, to linalg.generic, tensor and arith."""
+"""The tensor builder that ops use for lowering, with methods for the operations of the `aot` dialect."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from xdsl.builder import Builder
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    i64,
-)
-from xdsl.dialects.linalg import ops as linalg
-from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
-from xdsl.dialects.utils.fast_math import FastMathFlag
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i64
 
 from aotensor.core import dtypes
-from aotensor.core.types import MAX_ELEMENTS, Array
-from aotensor.errors import GraphValueError
-from aotensor.graph.expression import locate_message
-from aotensor.graph.op import Apply
-from aotensor.ir.dialect import CheckOp, ReshapeOp
-from aotensor.ir.index_builder import (
-    BodyBuilder,
-    Extent,
-    IndexBuilder,
-    Tensor,
-    align,
-    dimension,
-    dynamic,
-    extreme_of,
-    generic,
-    index_map,
-    same_extent,
-    static,
+from aotensor.core.types import Array
+from aotensor.graph.subgraph import Subgraph
+from aotensor.graph.variable import Variable
+from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, RecurOp, SelectOp, SortOp
+from aotensor.ir.dialect_sparse import (
+    DirectOp,
+    ExpandSlicesOp,
+    KernelOp,
+    PatternOp,
+    ProductAtOp,
+    ScatterOp,
+    SegmentSumOp,
+    SumAtOp,
 )
-from aotensor.ir.library_builder import LibraryBuilder
-from aotensor.ir.location import Locations
-from aotensor.ir.scalar_builder import CONTRACT, NO_FAST_MATH, Scalar
-from aotensor.ir.sizes import TOO_LARGE, Sizes, has_fitting_count
-from aotensor.ir.types import dense_elements, element_type, tensor_type
+from aotensor.ir.index_builder import BodyBuilder, Extent, Tensor, align, dynamic, static
+from aotensor.ir.location import locate_after
+from aotensor.ir.primitive_builder import PrimitiveBuilder
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import tensor_type
 
 if TYPE_CHECKING:
-    from aotensor.ir.regions import Regions
-
-PARALLEL: Final = IteratorTypeAttr(IteratorType.PARALLEL)
-REDUCTION: Final = IteratorTypeAttr(IteratorType.REDUCTION)
-
-# fp policy → flags of elementwise arithmetic, flags of the additions and products of a reduction
-FP_POLICIES: Final = {
-    "strict": (NO_FAST_MATH, NO_FAST_MATH),
-    "contract": (CONTRACT, arith.FastMathFlagsAttr([FastMathFlag.REASSOC, FastMathFlag.ALLOW_CONTRACT])),
-    "fast": (arith.FastMathFlagsAttr("fast"), arith.FastMathFlagsAttr("fast")),
-}
+    from aotensor.ops.scan.branch import Branch
+    from aotensor.ops.scan.op import Scan
 
 
-class TensorBuilder(LibraryBuilder):
-    """Builds tensor IR at one insertion point.
+class TensorBuilder(PrimitiveBuilder):
+    """The tensor builder that ops use for lowering: the primitives, and the operations of the `aot` dialect."""
 
-    where: the op that is being lowered, for the messages of its checks; the importer sets it. locations: locations of
-    graph nodes. dim_names: extent → its name. is_certain: is the code executed in every call?
-    """
+    def scan(self, op: Scan, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        return self.regions.scan(self, op, operands)
 
-    def __init__(self, builder: Builder, fp: str = "contract", regions: Regions | None = None) -> None:
-        self._builder = builder
-        self._fp = fp
-        self._regions = regions
-        self.locations = Locations()
-        self._fastmath, self.reassociate = FP_POLICIES[fp]
-        self.scalars = IndexBuilder(builder, self._fastmath)
-        self.where: Apply | None = None
-        self.dim_names: dict[SSAValue, str] = {}
-        self.checks: list[tuple[str, str]] = []
-        self._equal: dict[SSAValue, Extent] = {}
-        self._bounds, self._contents = {}, {}
-        self.sizes = Sizes()
-        self.is_certain = True
+    def branch(self, op: Branch, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        return self.regions.branch(self, op, operands)
 
-    def fork(self, builder: Builder | None = None) -> TensorBuilder:
-        """A builder of the same function, here or at another insertion point, whose checks hold only there."""
-        other = TensorBuilder(builder or self._builder, self._fp, self._regions)
-        other.checks, other.where, other.dim_names = self.checks, self.where, self.dim_names
-        other.locations, other.is_certain = self.locations, False
-        if builder is None:
-            other.scalars, other._equal, other.sizes = self.scalars, dict(self._equal), self.sizes.copy()
-        return other
+    def fused(self, body: Subgraph, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        values = dict(zip(body.inputs, operands, strict=True))
+        extents = self._fused_extents(body, values)
 
-    @property
-    def regions(self) -> Regions:
-        assert self._regions is not None, "no module to put the bodies of loops and branches into"
-        return self._regions
+        def element(s: BodyBuilder, _: object) -> list[Scalar]:
+            scalars: dict[Variable, Scalar] = {}
+            for node in body.nodes:
+                last = s.block.last_op
+                for x in node.inputs:
+                    if x not in scalars:
+                        scalars[x] = s.load(values[x], *align(values[x], extents, s.indices))
+                op: Any = node.op
+                scalars[node.outputs[0]] = op.emit(s, *(scalars[x] for x in node.inputs))
+                locate_after(last, s.block, self.locations.location_of(node))
+            return [scalars[x] for x in body.outputs]
 
-    @property
-    def block(self) -> Block:
-        """The block that is being built."""
-        return self._builder.insertion_point.block
+        return tuple(self.parallel(extents, [x.dtype for x in body.outputs], element))
 
-    # --- values --------------------------------------------------------------------------------------------------
+    def _fused_extents(self, body: Subgraph, values: Mapping[Variable, Tensor]) -> tuple[Extent, ...]:
+        """The extents of all values that a fused op computes, after the checks of each op in it.
 
-    def constant(self, value: Array | float, dtype: str) -> Tensor:
-        array = np.asarray(value, dtype=dtype)
-        if array.ndim == 0:
-            return self.from_scalar(self.scalars.constant(array.item(), dtype))
-        kind: Any = tensor_type(dtype, array.shape)
-        op = arith.ConstantOp(dense_elements(array, kind), kind)
-        return Tensor(self.insert_op(op), dtype, array.shape)
-
-    def item(self, x: Tensor) -> Scalar:
-        assert x.rank == 0
-        return Scalar(x.ssa, x.dtype)
-
-    def from_scalar(self, x: Scalar) -> Tensor:
-        if x.dtype == dtypes.INDEX:
-            x = self.scalars.cast(x, "int64")
-        return Tensor(x.ssa, x.dtype)
-
-    def cast(self, x: Tensor, dtype: str) -> Tensor:
-        if x.dtype == dtype:
-            return x
-        if element_type(x.dtype) == element_type(dtype):  # int64 and uint64 have the same bits
-            return Tensor(x.ssa, dtype, x.extents)
-        return self.map(lambda s, v: s.cast(v, dtype), x, dtype=dtype)  # type: ignore[no-any-return]
-
-    # --- elementwise ---------------------------------------------------------------------------------------------
-
-    def map(self, fn: Callable[..., Any], *xs: Tensor, dtype: str | tuple[str, ...]) -> Any:
-        several = not isinstance(dtype, str)
-        result_dtypes = tuple(dtype) if several else (str(dtype),)
-        extents = self.broadcast_extents([x.extents for x in xs])
-        if not extents:
-            results = fn(self.scalars, *(Scalar(x.ssa, x.dtype) for x in xs))
-            tensors = [self.from_scalar(r) for r in (results if several else (results,))]
-        else:
-            tensors = self.parallel(
-                extents, result_dtypes, lambda s, outs: fn(s, *(s.load(x, *align(x, extents, s.indices)) for x in xs))
-            )
-        return tensors if several else tensors[0]
-
-    def parallel(self, extents: Sequence[Extent], dtypes: Sequence[str], fn: Callable[..., Any]) -> list[Tensor]:
-        """Build tensors with these extents, elementwise. fn: maps a builder and indices to the elements."""
-        outputs = [(dtype, range(len(extents)), None) for dtype in dtypes]
-        return self._generic(extents, [PARALLEL] * len(extents), outputs, fn)
-
-    def tabulate(self, extents: Sequence[Extent], dtype: str, fn: Callable[..., Any]) -> Tensor:
-        extents = tuple(self.canonical(n) for n in extents)
-        if not extents:
-            return self.from_scalar(fn(self.scalars))
-        return self.parallel(extents, [dtype], lambda s, outs: fn(s, *s.indices))[0]
-
-    # --- reductions ----------------------------------------------------------------------------------------------
-
-    def reduce(self, kind: str, x: Tensor, axes: Sequence[int], dtype: str | None = None) -> Tensor:
-        dtype = dtype or x.dtype
-        if not axes:
-            return self.cast(x, dtype)
-        kept = [d for d in range(x.rank) if d not in set(axes)]
-        if not kept and (extreme := extreme_of(kind, x)) is not None:
-            return self.constant(extreme, dtype)
-        kinds = [PARALLEL if d in kept else REDUCTION for d in range(x.rank)]
-        start = self.scalars.constant(dtypes.neutral_element(kind, dtype), dtype)
-        return self._generic(
-            x.extents, kinds, [(dtype, kept, start)],
-            lambda s, outs: self._combine(s, kind, outs[0], s.cast(s.load(x, *s.indices), dtype)),
-        )[0]  # fmt: skip
-
-    def arg_reduce(self, kind: str, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-        kept = [d for d in range(x.rank) if d != axis]
-        kinds = [REDUCTION if d == axis else PARALLEL for d in range(x.rank)]
-        worst = self.scalars.constant(dtypes.neutral_element(kind, x.dtype), x.dtype)
-        zero = self.scalars.constant(0, "int64")
-
-        def step(s: BodyBuilder, outs: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
-            best, position = outs
-            value = s.load(x, *s.indices)
-            better = s.compare("gt" if kind == "maximum" else "lt", value, best)
-            if dtypes.is_float(x.dtype):  # the first nan is the result
-                first_nan = s.and_(s.is_nan(value), s.not_(s.is_nan(best)))
-                better = s.or_(better, first_nan)
-            here = s.cast(s.indices[axis], "int64")
-            return s.select(better, value, best), s.select(better, here, position)
-
-        best, position = self._generic(x.extents, kinds, [(x.dtype, kept, worst), ("int64", kept, zero)], step)
-        return best, position
-
-    def contract(self, spec: str, x: Tensor, y: Tensor) -> Tensor:
-        inputs, result = spec.split("->")
-        x_axes, y_axes = inputs.split(",")
-        order = [*result, *dict.fromkeys(c for c in x_axes + y_axes if c not in result)]
-        extents = []
-        for letter in order:
-            found = [t.extents[axes.index(letter)] for t, axes in ((x, x_axes), (y, y_axes)) if letter in axes]
-            extents.append(self.same_extent(found, f"dims {spec!r} of the operands"))
-        kinds = [PARALLEL if c in result else REDUCTION for c in order]
-        is_product = REDUCTION not in kinds
-
-        def step(s: BodyBuilder, outs: Sequence[Scalar]) -> Scalar:
-            counters = dict(zip(order, s.indices, strict=True))
-            a, b = (s.load(t, *(counters[c] for c in axes)) for t, axes in ((x, x_axes), (y, y_axes)))
-            return s.mul(a, b) if is_product else self._combine(s, "add", outs[0], s.mul(a, b))
-
-        if not order:
-            return self.from_scalar(self.scalars.mul(self.item(x), self.item(y)))
-        start = None if is_product else self.scalars.constant(0, x.dtype)
-        return self._generic(extents, kinds, [(x.dtype, range(len(result)), start)], step)[0]
-
-    # --- shape ---------------------------------------------------------------------------------------------------
-
-    def permute(self, x: Tensor, pattern: Sequence[int | None]) -> Tensor:
-        if list(pattern) == list(range(x.rank)):
-            return x
-        extents = [1 if axis is None else x.extents[axis] for axis in pattern]
-
-        def fetch(s: BodyBuilder, *counters: Scalar) -> Scalar:
-            where: list[Extent] = [0] * x.rank
-            for counter, axis in zip(counters, pattern, strict=True):
-                if axis is not None:
-                    where[axis] = counter
-            return s.load(x, *where)
-
-        return self.bounded_as(x, self.tabulate(extents, x.dtype, fetch))
-
-    def broadcast(self, x: Tensor, extents: Sequence[Extent]) -> Tensor:
-        if len(extents) == x.rank and all(same_extent(a, b) for a, b in zip(extents, x.extents, strict=True)):
-            return x
-        for own, wanted in zip(x.extents, extents[len(extents) - x.rank :], strict=True):
-            if own != 1:
-                self.same_extent([wanted, own], "extents of the value and the shape it is broadcast to")
-        if len(extents) == x.rank and all(map(self._is_same, extents, x.extents)):
-            return x
-        return self.tabulate(extents, x.dtype, lambda s, *counters: s.load(x, *align(x, extents, counters)))
-
-    def reshape(self, x: Tensor, extents: Sequence[Extent]) -> Tensor:
-        extents = tuple(extents)
-        if len(extents) == x.rank and all(same_extent(a, b) for a, b in zip(extents, x.extents, strict=True)):
-            return x
-        if x.rank == 0:
-            return self.tabulate(extents, x.dtype, lambda s, *counters: s.load(x))
-        if not extents:
-            where = [self.scalars.index(0)] * x.rank
-            return self.from_scalar(self.scalars.load(x, *where))
-        self.fit([extents])
-        made = self.insert_op(ReshapeOp(x.ssa, dynamic(extents), tensor_type(x.dtype, static(extents))))
-        return Tensor(made, x.dtype, extents)
+        After an error, `where` is the op with incompatible operands, so that the importer names it.
+        """
+        known = {x: value.extents for x, value in values.items()}
+        outside, block = self.where, self.block
+        for node in body.nodes:
+            self.where, last = node, block.last_op
+            found = [known[x] for x in node.inputs]
+            known[node.outputs[0]] = extents = self.broadcast_extents(found)
+            if block.last_op is not last:
+                locate_after(last, block, self.locations.location_of(node))
+        self.where = outside
+        return extents
 
     def insert(self, x: Tensor, y: Tensor, starts: Sequence[Extent], steps: Sequence[Extent]) -> Tensor:
         if x.rank == 0:
@@ -259,6 +90,8 @@ class TensorBuilder(LibraryBuilder):
             },
         )
         return Tensor(self.insert_op(op), x.dtype, x.extents)
+
+    # --- checks --------------------------------------------------------------------------------------------------
 
     def concatenate(self, xs: Sequence[Tensor], axis: int) -> Tensor:
         extents = [
@@ -277,122 +110,166 @@ class TensorBuilder(LibraryBuilder):
             start = self.scalars.iadd(start, x.extents[axis])
         return result
 
-    # --- checks --------------------------------------------------------------------------------------------------
+    def cumulate(self, kind: str, x: Tensor, axis: int, dtype: str | None = None) -> Tensor:
+        x = self.cast(x, dtype or x.dtype)
+        fastmath = self.reassociate if kind == "add" and dtypes.is_float(x.dtype) else None
+        return Tensor(self.insert_op(CumulateOp(kind, x.ssa, axis, fastmath)), x.dtype, x.extents)
 
-    def check(
-        self, condition: Scalar, message: str, found: Extent = 0, expected: Extent = 0, kind: str = "value"
-    ) -> None:
-        verdict = self.sizes.truth_of(condition.ssa)
-        if verdict:
-            return
-        text = message if self.where is None else locate_message(self.where, message)
-        if verdict is False and self.is_certain:
-            raise self.sizes.refusal(text, found, expected, kind)
-        self.checks.append((kind, text))
-        numbers = self.scalars.index(found).ssa, self.scalars.index(expected).ssa
-        plain = text.encode("ascii", "replace").decode()
-        self.insert_op(CheckOp(len(self.checks), kind, plain, condition.ssa, *numbers))
+    def recur(self, factors: Tensor, terms: Tensor, axis: int) -> Tensor:
+        op = RecurOp(factors.ssa, terms.ssa, axis, self.scalars.fastmath)
+        return Tensor(self.insert_op(op), factors.dtype, factors.extents)
 
-    def fit(self, shapes: Iterable[Sequence[Extent]]) -> None:
-        for extents in shapes:
-            extents = [self.canonical(n) for n in extents]
-            if self.sizes.need_check(extents):
-                fits, count = has_fitting_count(self.scalars, extents)
-                self.check(fits, TOO_LARGE, count, MAX_ELEMENTS)
+    def nonzero(self, mask: Tensor) -> list[Tensor]:
+        count = self.scalars.cast(self.item(self.reduce("add", mask, range(mask.rank), "int64")), dtypes.INDEX)
+        op = NonzeroOp(mask.ssa, count.ssa)
+        self.insert_op(op)
+        self.sizes.bound(count, mask.extents)
+        self._bounds.update(zip(op.positions, mask.extents, strict=True))
+        return [Tensor(x, "int64", (count,)) for x in op.positions]
 
-    def same_extent(self, extents: Sequence[Extent], what: str, kind: str = "value") -> Extent:
-        chosen: Extent | None = None
-        for n in map(self.canonical, extents):
-            if chosen is None or same_extent(n, chosen):
-                chosen = n
-                continue
-            if isinstance(n, int) and isinstance(chosen, int):
-                raise GraphValueError(f"{what} differ: {n} and {chosen}")
-            first, other = (n, chosen) if isinstance(n, int) else (chosen, n)
-            condition = self.scalars.compare("eq", self.scalars.index(other), self.scalars.index(first))
-            both = " and ".join((self._extent_text(other, "{found}"), self._extent_text(first, "{expected}")))
-            self.check(condition, f"{what} differ: {both}", other, first, kind)
-            assert isinstance(other, Scalar)
-            if first == 1:  # an extent that is 1 only at run time does not broadcast from here on
-                chosen = other
-            else:
-                self._equal[other.ssa] = chosen = first
-        assert chosen is not None
-        return chosen
+    def is_within(self, positions: Tensor, extent: Extent) -> bool:
+        bound = self._bounds.get(positions.ssa)
+        if isinstance(bound, int) and isinstance(extent, int):
+            return bound <= extent
+        return bound is not None and self._is_same(bound, extent)
 
-    def _extent_text(self, extent: Extent, number: str) -> str:
-        """`n = {found}` for an extent that the user has named n; for any other extent the field `number` alone."""
-        name = self.dim_names.get(extent.ssa) if isinstance(extent, Scalar) else None
-        return number if name is None else f"{name} = {number}"
+    def know(self, x: Tensor, contents: Callable[[], Array | None]) -> None:
+        """Record that x is computed from constants alone; `contents` is a function that evaluates its elements."""
+        self._contents[x.ssa] = contents
 
-    def _is_same(self, a: Extent, b: Extent) -> bool:
-        """True if two extents are equal after the checks so far, and both static or both dynamic."""
-        return isinstance(a, int) == isinstance(b, int) and same_extent(self.canonical(a), self.canonical(b))
+    def range_of(self, positions: Tensor) -> tuple[int, int] | None:
+        """The least and largest element of a nonempty tensor that is computed from constants alone; else None."""
+        contents = self._contents.get(positions.ssa)
+        found = None if contents is None else contents()
+        return None if found is None or not found.size else (int(found.min()), int(found.max()))
 
-    def canonical(self, n: Extent) -> Extent:
-        """The representative of all extents that were found equal to n."""
-        while isinstance(n, Scalar) and n.ssa in self._equal:
-            n = self._equal[n.ssa]
-        return n
+    def mark_as_range(self, positions: Tensor) -> Tensor:
+        self._bounds[positions.ssa] = positions.extents[0]
+        return positions
 
-    # --- internals -----------------------------------------------------------------------------------------------
+    def sort(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+        op = SortOp(x.ssa, axis, tensor_type("int64", x.static_shape), dtypes.is_unsigned(x.dtype))
+        self.insert_op(op)
+        self._bounds[op.permutation] = x.extents[axis]
+        return Tensor(op.values, x.dtype, x.extents), Tensor(op.permutation, "int64", x.extents)
 
-    def insert_op(self, op: Operation) -> SSAValue:
-        self._builder.insert(op)
-        return op.results[0] if op.results else None  # type: ignore[return-value]
+    def select_ranks(self, x: Tensor, ranks: Tensor) -> Tensor:
+        return self._selected("ranks", x, ranks, ranks.extents[0])
 
-    def empty(self, extents: Sequence[Extent], dtype: str) -> Tensor:
-        """An uninitialized tensor with these extents."""
+    def select_few(self, x: Tensor, count: int, is_last: bool) -> Tensor:
+        return self._selected("last" if is_last else "first", x, None, count)
+
+    def _selected(self, kind: str, x: Tensor, ranks: Tensor | None, count: Extent) -> Tensor:
+        extents = (*x.extents[:-1], count)
         self.fit([extents])
-        kind = tensor_type(dtype, static(extents))
-        made = self.insert_op(tensor.EmptyOp.create(operands=dynamic(extents), result_types=[kind]))
-        return Tensor(made, dtype, tuple(extents))
+        result = tensor_type("int64", static(extents))
+        op = SelectOp(kind, x.ssa, None if ranks is None else ranks.ssa, result, dtypes.is_unsigned(x.dtype))
+        self._bounds[op.positions] = x.extents[-1]
+        return Tensor(self.insert_op(op), "int64", extents)
 
-    def zeros(self, extents: Sequence[Extent], dtype: str) -> Tensor:
-        """A tensor of zeros, the initial value of a sum."""
-        return self._initial([self.canonical(n) for n in extents], dtype, self.scalars.constant(0, dtype))
+    def scatter(
+        self, kind: str, x: Tensor, y: Tensor, axes: Sequence[int], indices: Sequence[Tensor], start: int
+    ) -> Tensor:
+        tensors = [self.tabulate([1], i.dtype, lambda s, _, i=i: s.load(i)) if i.rank == 0 else i for i in indices]
+        fastmath = self.reassociate if kind == "add" else None
+        op = ScatterOp(kind, x.ssa, y.ssa, axes, [i.ssa for i in tensors], start, fastmath)
+        return Tensor(self.insert_op(op), x.dtype, x.extents)
 
-    def _initial(self, extents: Sequence[Extent], dtype: str, start: Scalar | None) -> Tensor:
-        """The `outs` tensor of a generic: uninitialized, or filled with the neutral element `start`."""
-        if start is None:
-            return self.empty(extents, dtype)
+    def product_at(self, x: Tensor, y: Tensor, positions: Sequence[Tensor], extents: Sequence[Extent]) -> Tensor:
+        extents = tuple(extents)
         self.fit([extents])
-        kind = tensor_type(dtype, static(extents))
-        made = self.insert_op(tensor.SplatOp.create(operands=[start.ssa, *dynamic(extents)], result_types=[kind]))
-        return Tensor(made, dtype, tuple(extents))
+        kind = tensor_type(x.dtype, static(extents))
+        op = ProductAtOp(x.ssa, y.ssa, [p.ssa for p in positions], dynamic(extents), kind)
+        return Tensor(self.insert_op(op), x.dtype, extents)
 
-    def _generic(
+    def segment_sum(self, x: Tensor, indptr: Tensor, extent: Extent) -> Tensor:
+        init = self.zeros([extent, *x.extents[1:]], x.dtype)
+        op = SegmentSumOp(x.ssa, indptr.ssa, init.ssa, self.reassociate)
+        return Tensor(self.insert_op(op), x.dtype, init.extents)
+
+    def expand_slices(self, x: Tensor, indptr: Tensor, extent: Extent) -> Tensor:
+        into = self.empty([self.canonical(extent), *x.extents[1:]], x.dtype)
+        return Tensor(self.insert_op(ExpandSlicesOp(x.ssa, indptr.ssa, into.ssa)), x.dtype, into.extents)
+
+    def sum_at(self, x: Tensor, indices: Tensor, extent: Extent) -> Tensor:
+        init = self.zeros([extent, *x.extents[1:]], x.dtype)
+        op = SumAtOp(x.ssa, indices.ssa, init.ssa, self.reassociate)
+        return Tensor(self.insert_op(op), x.dtype, init.extents)
+
+    def pattern(
         self,
+        kind: str,
+        operands: Sequence[Tensor],
         extents: Sequence[Extent],
-        iterators: Sequence[IteratorTypeAttr],
-        outputs: Sequence[tuple[str, Sequence[int], Scalar | None]],
-        fn: Callable[[BodyBuilder, Sequence[Scalar]], Any],
-    ) -> list[Tensor]:
-        """Build a linalg.generic over `extents`. outputs: (dtype, indexing dims, initial value) for each output."""
-        extents = tuple(self.canonical(n) for n in extents)
-        rank = len(extents)
-        starts = [self._initial([extents[d] for d in dims], dtype, start) for dtype, dims, start in outputs]
-        block = Block(arg_types=[element_type(dtype) for dtype, _, _ in outputs])
-        body = BodyBuilder(block, self._fastmath, extents, self.canonical)
-        results = fn(body, [Scalar(arg, dtype) for arg, (dtype, _, _) in zip(block.args, outputs, strict=True)])
-        results = results if isinstance(results, tuple | list) else (results,)
-        block.add_op(linalg.YieldOp.create(operands=[r.ssa for r in results]))
-        body.drop_unused_indices()
-        maps = [index_map(rank, where) for _, where in body.reads]
-        maps += [index_map(rank, tuple(map(dimension, dims))) for _, dims, _ in outputs]
-        op = generic([x.ssa for x, _ in body.reads], [x.ssa for x in starts], Region(block), maps, iterators)
-        self._builder.insert(op)
-        results = [Tensor(ssa, x.dtype, x.extents) for ssa, x in zip(op.results, starts, strict=True)]
-        return [self._unwrap(x) if x.rank == 0 else x for x in results]
+        results: Sequence[tuple[str, Sequence[Extent]]],
+        is_whole: bool = False,
+    ) -> tuple[Tensor, ...]:
+        shapes = [tuple(shape) for _, shape in results]
+        self.fit(shapes)
+        types = [tensor_type(dtype, static(shape)) for dtype, shape in results]
+        v = self.scalars
+        op = PatternOp(
+            kind, [x.ssa for x in operands], [v.index(n).ssa for n in extents],
+            dynamic(n for shape in shapes for n in shape), types, v.fastmath, is_whole,
+        )  # fmt: skip
+        self.insert_op(op)
+        return tuple(Tensor(x, dtype, shape) for x, (dtype, _), shape in zip(op.tensors, results, shapes, strict=True))
 
-    def _unwrap(self, x: Tensor) -> Tensor:
-        """The scalar in a tensor of rank 0, such as the result of a reduction."""
-        made = tensor.ExtractOp.create(operands=[x.ssa], result_types=[element_type(x.dtype)])
-        return Tensor(self.insert_op(made), x.dtype)
+    def kernel(
+        self,
+        symbol: str,
+        operands: Sequence[Tensor],
+        batched: Sequence[bool],
+        results: Sequence[tuple[str, Sequence[Extent]]],
+    ) -> tuple[Tensor, ...]:
+        samples = [x.extents[0] for x, on in zip(operands, batched, strict=True) if on]
+        front = [self.same_extent(samples, "numbers of samples")] if samples else []
+        shapes = [(*front, *shape) or (1,) for _, shape in results]
+        self.fit(shapes)
+        numbers = [not shape for _, shape in results]
+        op = KernelOp(
+            symbol, [x.ssa for x in operands], dynamic(n for shape in shapes for n in shape),
+            [tensor_type(dtype, static(shape)) for (dtype, _), shape in zip(results, shapes, strict=True)],
+            [*(x.dtype for x in operands), *(dtype for dtype, _ in results)], batched, numbers, self.scalars.fastmath,
+        )  # fmt: skip
+        self.insert_op(op)
+        made = [Tensor(x, dtype, shape) for x, (dtype, _), shape in zip(op.tensors, results, shapes, strict=True)]
+        return tuple(
+            x if front or not is_number else Tensor(self.scalars.load(x, 0).ssa, x.dtype, ())
+            for x, is_number in zip(made, numbers, strict=True)
+        )
 
-    def _combine(self, s: IndexBuilder, kind: str, x: Scalar, y: Scalar) -> Scalar:
-        elementwise, s.fastmath = s.fastmath, self.reassociate
-        methods = {"add": s.add, "mul": s.mul, "maximum": s.maximum, "minimum": s.minimum, "and": s.and_, "or": s.or_}
-        result = methods[kind](x, y)
-        s.fastmath = elementwise
-        return result
+    def direct(
+        self, kind: str, operands: Sequence[Tensor], results: Sequence[tuple[str, Sequence[Extent | None]]]
+    ) -> tuple[Tensor, ...]:
+        known = [[n for n in shape if n is not None] for _, shape in results]
+        self.fit(known)
+        types = [tensor_type(dtype, [n if isinstance(n, int) else None for n in shape]) for dtype, shape in results]
+        op = DirectOp(kind, [x.ssa for x in operands], dynamic(n for shape in known for n in shape), types)
+        self.insert_op(op)
+        counts = iter(op.counts)
+        found = []
+        for x, (dtype, shape) in zip(op.tensors, results, strict=True):
+            extents = tuple(Scalar(next(counts), dtypes.INDEX) if n is None else n for n in shape)
+            found.append(Tensor(x, dtype, extents))
+        return tuple(found)
+
+    def lapack(
+        self,
+        kind: str,
+        operands: Sequence[Tensor],
+        results: Sequence[tuple[str, Sequence[Extent]]],
+        error: str = "",
+        **options: bool | int | str,
+    ) -> tuple[Tensor, ...]:
+        shapes = [tuple(extents) for _, extents in results]
+        self.fit(shapes)
+        types = [tensor_type(dtype, static(shape)) for dtype, shape in results]
+        sizes = dynamic(n for shape in shapes for n in shape)
+        op = LapackOp(kind, [x.ssa for x in operands], sizes, types, options)
+        self.insert_op(op)
+        if error:
+            failure, v = Scalar(op.failure, "int64"), self.scalars
+            found = v.cast(failure, "index")
+            self.check(v.compare("eq", failure, v.constant(0, "int64")), error, found, kind="linalg")
+        return tuple(Tensor(x, dtype, shape) for x, (dtype, _), shape in zip(op.tensors, results, shapes, strict=True))
