@@ -104,3 +104,11 @@ def test_what_is_not_finite_gives_nan(functions: dict[str, aot.Function], librar
     for name in ("eigh", "svd"):
         for call in (library[name], functions[name].reference):
             assert all(np.isnan(x).all() for x in call(z))
+
+
+def test_a_matrix_that_is_not_square_is_refused() -> None:
+    z = symbol(None, None)
+    f = aot.function([z], at.eigvalsh(z), name="eigvalsh")
+    for call in (f, f.reference):
+        with pytest.raises(ValueError, match=r"rows and columns of a square matrix differ: .*2.* and .*3"):
+            call(drawn(2, 3))

@@ -23,6 +23,7 @@ FUNCTIONS: dict[str, aot.Function] = {
         "triangular": at.linalg.qr(A)[1],
         "eigenvalues": at.linalg.eigh(A)[0],
         "determinant": at.linalg.det(A),
+        "complex_values": at.linalg.svd(at.complex(A, at.sin(A)), compute_uv=False),
     }.items()
 }  # fmt: skip
 EXPECTED: dict[str, Callable[[Any, Any], Any]] = {
@@ -32,6 +33,7 @@ EXPECTED: dict[str, Callable[[Any, Any], Any]] = {
     "triangular": lambda a, _: np.linalg.qr(a)[1],
     "eigenvalues": lambda a, _: np.linalg.eigvalsh(a),
     "determinant": lambda a, _: np.linalg.det(a),
+    "complex_values": lambda a, _: np.linalg.svd(a + 1j * np.sin(a), compute_uv=False),
 }
 SIZES = [(0, 20, 1), (1, 20, 1), (3, 0, 1), (131, 13, 3), (70, 32, 2), (41, 48, 9), (9, 70, 1)]
 """Matrices, their rows, columns of B: none, one, empty, in chunks, and on the threads of LAPACK."""
@@ -74,6 +76,7 @@ def test_a_matrix_that_fails_is_told_alike(library: runtime.Library, name: str, 
     ("rows", "build", "said"),
     [
         (None, at.linalg.cholesky, "over its batch, for matrices of"),
+        (None, lambda a: at.linalg.svd(at.complex(a, a))[1], "over its batch, for matrices of"),
         (65, at.linalg.cholesky, "it uses LAPACK's own threads"),
         (None, lambda a: aot.grad(at.linalg.cholesky(a).sum(), a), "it uses LAPACK's own threads"),
     ],

@@ -271,21 +271,21 @@ class LapackOp(IRDLOperation):
 
     def overwritten(self) -> SSAValue | None:
         """The operand whose memory the first result may reuse, if both have the same type."""
-        position = IN_PLACE.get(self.kind.data)
-        if position is None or self.arguments[position].type != self.tensors[0].type:
-            return None
-        return self.arguments[position]
+        k = IN_PLACE.get(self.kind.data)
+        return self.arguments[k] if k is not None and self.arguments[k].type == self.tensors[0].type else None
+
+    @property
+    def is_complex(self) -> bool:
+        """Are the matrices complex? Then they have a third axis, of real and imaginary parts."""
+        return "is_complex" in self.options.data
 
     def option(self, name: str) -> bool | int | str:
         """The value of an option of the operation's kind."""
-        match self.options.data[name]:
-            case StringAttr() as text:
-                return text.data
-            case IntegerAttr() as number if number.type == i1:
-                return bool(number.value.data)
-            case number:
-                assert isinstance(number, IntegerAttr)
-                return number.value.data
+        value = self.options.data[name]
+        if isinstance(value, StringAttr):
+            return value.data
+        assert isinstance(value, IntegerAttr)
+        return bool(value.value.data) if value.type == i1 else value.value.data
 
 
 def _literal(value: bool | int | str) -> Attribute:

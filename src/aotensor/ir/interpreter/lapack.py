@@ -3,7 +3,6 @@
 kind                 operands → results                       options
 cholesky             A → L                                    L·Lᵀ = A, from the lower triangle of A; zeros above
 cholesky_pullback    L, L̄ → Ā                                 the cotangent of the lower triangle of A; zeros above
-lu                   A → F, p                                 A = L·U·Pᵀ: L = tril(F), U = triu(F, 1) + 1; p as below
 lu_solve             F, p, B → X                              is_transposed: op(A)·X = B
 lu_inverse           F, p → A⁻¹
 lu_permutation       F, p → q                                 column q[k] of A is column k of A·P;
@@ -13,20 +12,14 @@ solve_triangular     A, B → X                                 op(A)·X = B (is
                                                               is_transposed, is_unit; a zero on the diagonal
                                                               is a failure
 multiply_triangular  A, B → op(A)·B or B·op(A)                is_left, is_lower, is_transposed, is_unit
-eigh, eigvalsh       A → w, Vᵀ; w                             is_lower: the triangle of A that is read
-svd, full_svd        A → U, s, Vᵀ                             min(m, n) columns and rows of vectors, or all
-singular_values      A → s
-qr, complete_qr      A → Q, R                                 min(m, n) columns and rows, or all
-qr_r                 A → R                                    min(m, n) rows
 square_repeatedly    A, (s) → A^(2^s)
 diagonal_solve       A, B → X                                 D·X = B for the diagonal D of A
 tridiagonal_solve    A, B → X                                 op(T)·X = B for the tridiagonal part T of A; is_transposed
 
 The module `ops.linalg.kinds` has all other kinds.
 
-Signs of eigenvectors and singular vectors are those of `ops.linalg.signs`. B may be a vector. p holds, for each k in
-order, the column that is swapped with column k, both counted from 1. Every rule returns its results and a failure: 0,
-or LAPACK's info.
+F and p are results of the kind `lu`. B may be a vector. Every rule returns its results and a failure: 0, or LAPACK's
+info.
 """
 
 from __future__ import annotations
@@ -38,11 +31,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from aotensor.core.types import Array
-from aotensor.errors import InternalError
 from aotensor.ir.dialect import DYNAMIC, LapackOp
 from aotensor.ir.interpreter.scalar_values import numpy_dtype
-from aotensor.ir.interpreter.spectral import SPECTRAL_RULES
-from aotensor.ops.linalg.kinds import KINDS
+from aotensor.ops.linalg.kinds import KINDS, evaluate
 from aotensor.ops.linalg.matrices import exchanged_rows, scipy_linalg
 
 Options: TypeAlias = Mapping[str, Any]
@@ -66,15 +57,9 @@ def interpret_lapack(op: LapackOp, operands: Sequence[Array], sizes: Sequence[Ar
         results.append(np.full(extents, np.nan if _is_float(x) else -1, numpy_dtype(x.type.element_type)))
     options = {name: op.option(name) for name in op.options.data}
     erases = bool(options.pop("nan_on_failure", False))
-    failure = 0
-    for entry in np.ndindex(operands[0].shape[:-2]):
-        found, failed = RULES[op.kind.data](*(x[entry] for x in operands), **options)
-        failure = failure or failed
-        for result, value in zip(results, found, strict=True):
-            if value.shape != result[entry].shape:
-                raise InternalError(f"interpret: {op.kind.data} gives {value.shape}, expected {result[entry].shape}")
-            if not (failed and erases and result.dtype.kind == "f"):
-                result[entry] = value
+    kind = KINDS.get(op.kind.data)
+    meaning, by_columns = (kind.meaning, kind.by_columns) if kind else (RULES[op.kind.data], False)
+    failure = evaluate(meaning, operands, results, options, by_columns, erases)
     return [*results, np.asarray(failure, np.int64)]
 
 
@@ -95,13 +80,6 @@ def _cholesky_pullback(factor: Array, derivative: Array) -> tuple[Sequence[Array
     left = _solve_triangular(factor, inner, is_left=True, is_lower=True, is_transposed=True, is_unit=False)[0][0]
     both = _solve_triangular(factor, left, is_left=False, is_lower=True, is_transposed=False, is_unit=False)[0][0]
     return [np.tril(both) + np.tril(both.T, -1)], 0
-
-
-def _lu(a: Array) -> tuple[Sequence[Array], int]:
-    if not a.size:
-        return [a.copy(), np.zeros(min(a.shape), np.int32)], 0
-    factors, pivots, failed = _lapack("getrf", a)(a.T)
-    return [factors.T, (pivots + 1).astype(np.int32)], failed
 
 
 def _lower_upper_exchanged(factors: Array, pivots: Array) -> tuple[Array, Array, Array]:
@@ -193,31 +171,22 @@ def _tridiagonal_solve(a: Array, b: Array, *, is_transposed: bool) -> tuple[Sequ
     return [x], failed
 
 
-def _part(kind: str, number: int) -> Rule:
-    """The rule of a kind that computes only result `number` of another kind."""
-
-    def rule(*operands: Array, **options: bool) -> tuple[Sequence[Array], int]:
-        found, failed = KINDS[kind].meaning(*operands, **options)
-        return [found[number]], failed
-
-    return rule
+def _square_repeatedly(a: Array, count: Array) -> tuple[Sequence[Array], int]:
+    for _ in range(int(count[0])):
+        a = a @ a
+    return [a], 0
 
 
 RULES: Final[Mapping[str, Rule]] = {
-    **SPECTRAL_RULES,
-    **{name: kind.meaning for name, kind in KINDS.items()},
     "cholesky": _cholesky,
-    "complex_eigvalsh": _part("complex_eigh", 0),
-    "complex_singular_values": _part("complex_svd", 1),
     "diagonal_solve": _diagonal_solve,
-    "eigvals": _part("eig", 0),
     "cholesky_pullback": _cholesky_pullback,
-    "lu": _lu,
     "lu_adjugate": _lu_adjugate,
     "lu_inverse": _lu_inverse,
     "lu_permutation": _lu_permutation,
     "lu_solve": _lu_solve,
     "multiply_triangular": _multiply_triangular,
     "solve_triangular": _solve_triangular,
+    "square_repeatedly": _square_repeatedly,
     "tridiagonal_solve": _tridiagonal_solve,
 }

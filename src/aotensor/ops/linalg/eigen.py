@@ -23,8 +23,8 @@ from aotensor.ops.contract import matmul
 from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.linalg.cholesky import cholesky, symmetric_of_lower
 from aotensor.ops.linalg.general.phases import phase_rate, phases
-from aotensor.ops.linalg.lapack import adjoint, from_lapack, is_complex, lapack, to_lapack
-from aotensor.ops.linalg.matrices import both_floating, check_square, floating, lowered_square
+from aotensor.ops.linalg.lapack import Lapack, adjoint, is_complex, lapack
+from aotensor.ops.linalg.matrices import both_floating, check_square, floating
 from aotensor.ops.linalg.shapes import converged, square_type
 from aotensor.ops.linalg.signs import phases_of
 from aotensor.ops.linalg.triangular import solve_triangular
@@ -81,19 +81,16 @@ class Eigh(TrailingOp, LinearisedOp):
         return [real(sum_over(conj(v) * by_v, axis=-2)), moved]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        """The outputs for a complex x, by a LAPACK kind on (real, imaginary) pairs."""
-        (x,) = inputs
-        if not is_complex(x):
+        """The outputs for a complex x."""
+        if not is_complex(*inputs):
             return None
-        w, v = lapack("complex_eigh", [to_lapack(x if self.uplo == "L" else adjoint(x))], FAILED)
-        vectors = from_lapack(v, True)
+        w, rows = lapack("eigh", inputs, FAILED, is_lower=self.uplo == "L")
+        vectors = adjoint(rows)
         return [w, vectors * phases(vectors)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor]:
-        extents = lowered_square(b, x)
-        results = [(x.dtype, extents[:-1]), (x.dtype, extents)]
-        w, rows = b.lapack("eigh", [x], results, FAILED, is_lower=self.uplo == "L")
-        axes = range(len(extents))
+        w, rows = Lapack("eigh", FAILED, options=(("is_lower", self.uplo == "L"),)).lower(b, x)
+        axes = range(len(x.extents))
         return w, b.permute(rows, [*axes[:-2], axes[-1], axes[-2]])
 
 

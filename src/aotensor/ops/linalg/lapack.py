@@ -15,24 +15,18 @@ from aotensor.errors import GraphLinAlgError
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import RepeatingOp
 from aotensor.ops.complex.parts import join_parts, parts, real
-from aotensor.ops.linalg.kinds import KINDS, Arithmetic
-from aotensor.ops.linalg.matrices import square_dim
+from aotensor.ops.linalg.kinds import KINDS, Arithmetic, Core, evaluate
+from aotensor.ops.linalg.matrices import NOT_SQUARE, square_dim
 from aotensor.ops.linalg.shapes import smaller
 from aotensor.ops.shape.axes import matrix_transpose
-from aotensor.ops.shape.extents import extents_of, product
 from aotensor.ops.shape.join import stack
-from aotensor.ops.shape.reshape import reshape
 
 
 def _half(n: Dim) -> Dim:
     return n // 2 if isinstance(n, int) else None
 
 
-def _double_dim(n: Dim) -> Dim:
-    return 2 * n if isinstance(n, int) else None
-
-
-_DIMS = Arithmetic(_half, _double_dim, smaller)
+_DIMS = Arithmetic(_half, smaller)
 
 
 @frozen_dataclass
@@ -49,41 +43,31 @@ class Lapack(RepeatingOp):
     fails: bool = True
     options: tuple[tuple[str, bool | str], ...] = ()
 
+    def _results(self, by: Arithmetic, dtype: str, shapes: Sequence[Core]) -> list[tuple[str, Core]]:
+        return KINDS[self.kind].results(by, dict(self.options), dtype, *shapes)
+
     def infer_type(self, *operands: TensorType) -> tuple[TensorType, ...]:
-        batch, dtype = operands[0].shape[:-2], operands[0].dtype
-        cores = [x.shape[len(batch) :] for x in operands]
-        kind = KINDS[self.kind]
-        shapes = kind.shapes(_DIMS, dict(self.options), *cores)
-        kinds = ["int32" if k in kind.integers else dtype for k in range(len(shapes))]
-        return tuple(TensorType(one, (*batch, *core)) for one, core in zip(kinds, shapes, strict=True))
+        results = self._results(_DIMS, operands[0].dtype, [x.shape for x in operands])
+        return tuple(TensorType(dtype, shape) for dtype, shape in results)
 
     def reference(self, *operands: Array) -> Any:
-        kind, batch = KINDS[self.kind], operands[0].shape[:-2]
-        by = Arithmetic(lambda n: n // 2, lambda n: 2 * n, min)
-        cores = [x.shape[len(batch) :] for x in operands]
-        shapes = kind.shapes(by, dict(self.options), *cores)
-        results = [
-            np.empty((*batch, *core), np.int32 if k in kind.integers else operands[0].dtype)
-            for k, core in enumerate(shapes)
-        ]
-        for entry in np.ndindex(batch):
-            values, failed = kind.meaning(*(x[entry] for x in operands), **dict(self.options))
-            if failed and self.error:
-                raise GraphLinAlgError(self.error.format(found=failed))
-            for k, (result, value) in enumerate(zip(results, values, strict=True)):
-                result[entry] = np.nan if failed and self.fails and k not in kind.integers else value
+        found = self._results(_DIMS, operands[0].dtype.name, [x.shape for x in operands])
+        results, kind = [np.empty(shape, dtype) for dtype, shape in found], KINDS[self.kind]
+        failed = evaluate(kind.meaning, operands, results, dict(self.options), kind.by_columns, erases=self.fails)
+        if failed and self.error:
+            raise GraphLinAlgError(self.error.format(found=failed))
         return tuple(results)
 
     def lower(self, b: TensorBuilder, *operands: Tensor) -> tuple[Tensor, ...]:
-        kind, scalars = KINDS[self.kind], b.scalars
-        rank = len(operands[0].extents) - 2
-        batch, dtype = operands[0].extents[:rank], operands[0].dtype
-        by = Arithmetic(lambda n: scalars.ifloordiv(n, 2), lambda n: scalars.imul(n, 2), scalars.imin)
-        shapes = kind.shapes(by, dict(self.options), *(x.extents[rank:] for x in operands))
-        results = [("int32" if k in kind.integers else dtype, [*batch, *core]) for k, core in enumerate(shapes)]
-        return b.lapack(
-            self.kind, operands, results, self.error, nan_on_failure=self.fails and not self.error, **dict(self.options)
-        )
+        by = Arithmetic(lambda n: b.scalars.ifloordiv(n, 2), b.scalars.imin)
+        shapes = [x.extents for x in operands]
+        if KINDS[self.kind].is_square:
+            end = len(shapes[0]) - ("is_complex" in dict(self.options))
+            n = b.same_extent(shapes[0][end - 2 : end][::-1], NOT_SQUARE)
+            shapes[0] = (*shapes[0][: end - 2], n, n, *shapes[0][end:])
+        results = self._results(by, operands[0].dtype, shapes)
+        erases = self.fails and not self.error
+        return b.lapack(self.kind, operands, results, self.error, nan_on_failure=erases, **dict(self.options))
 
 
 class MatrixOp(RepeatingOp):
@@ -92,9 +76,24 @@ class MatrixOp(RepeatingOp):
     takes_complex: ClassVar[bool] = True
 
 
-def lapack(kind: str, operands: Sequence[Variable], error: str = "", **options: bool | str) -> list[Variable]:
-    """The results of applying a kind of `kinds` to operands in LAPACK's layout."""
-    return list(Lapack(kind, error, options=tuple(sorted(options.items()))).apply(*operands).outputs)
+def lapack(
+    kind: str, operands: Sequence[Variable], error: str = "", fails: bool = True, **options: bool | str
+) -> list[Variable]:
+    """The results of applying a kind of `kinds` to real matrices, or to complex ones."""
+    by_columns, rank = KINDS[kind].by_columns, operands[0].ndim - 2
+    if is_complex(*operands):
+        options["is_complex"] = True
+    if by_columns:
+        operands = [matrix_transpose(x) for x in operands]
+    if is_complex(*operands):
+        operands = [stack(list(parts(x)), axis=x.ndim) for x in operands]
+    found = Lapack(kind, error, fails, tuple(sorted(options.items()))).apply(*operands).outputs
+    results = []
+    for letter, x in zip(KINDS[kind].letters, found, strict=True):
+        if letter == "c" or (letter == "x" and "is_complex" in options):
+            x = join_parts(x[..., 0], x[..., 1])
+        results.append(matrix_transpose(x) if by_columns and x.ndim == rank + 2 else x)
+    return results
 
 
 def is_complex(*values: Variable) -> bool:
@@ -107,20 +106,6 @@ def adjoint(x: Variable) -> Variable:
     return matrix_transpose(x).conj() if is_complex(x) else matrix_transpose(x)
 
 
-def to_lapack(x: Variable) -> Variable:
-    """Convert a matrix to LAPACK's layout: transposed, a complex one as (real, imaginary) pairs."""
-    transposed = matrix_transpose(x)
-    if not is_complex(x):
-        return transposed
-    *rest, last = extents_of(transposed)
-    return reshape(stack(list(parts(transposed)), axis=transposed.ndim), [*rest, product([last, 2])])
-
-
-def from_lapack(x: Variable, of_complex: bool) -> Variable:
-    """Convert a matrix from LAPACK's layout.   of_complex: its elements are (real, imaginary) pairs"""
-    return matrix_transpose(from_pairs(x) if of_complex else x)
-
-
 def square_core(x: TensorType) -> Dim:
     """The dim n of (…, n, n), real or complex; None if unknown.   Raises: as square_dim"""
     if dtypes.is_complex(x.dtype):
@@ -131,8 +116,3 @@ def square_core(x: TensorType) -> Dim:
 def cotangent_of(x: Variable, term: Variable) -> Variable:
     """A cotangent of x from a complex formula; for a real x its real part."""
     return real(term) if is_complex(term) and not is_complex(x) else term
-
-
-def from_pairs(x: Variable) -> Variable:
-    """The complex numbers with interleaved parts along the last axis."""
-    return join_parts(x[..., ::2], x[..., 1::2])

@@ -24,7 +24,7 @@ from aotensor.ops.complex.parts import real
 from aotensor.ops.contract import matmul
 from aotensor.ops.diagonal import Triangle, eye
 from aotensor.ops.elementwise.compare import cast, eq
-from aotensor.ops.linalg.lapack import Lapack, MatrixOp, from_lapack, is_complex, to_lapack
+from aotensor.ops.linalg.lapack import Lapack, MatrixOp, is_complex, lapack
 from aotensor.ops.linalg.matrices import (
     NO_ROW,
     ZERO_PIVOT,
@@ -34,7 +34,6 @@ from aotensor.ops.linalg.matrices import (
     exchanged_rows,
     failed,
     floating_matrix,
-    lowered_square,
     per_matrix,
     scipy_linalg,
     square_dim,
@@ -104,10 +103,8 @@ class ColumnLu(TrailingOp):
         return [_lower(lower) + _upper(upper), disconnected()]
 
     def lower(self, b: TensorBuilder, a: Tensor) -> tuple[Tensor, ...]:
-        extents = lowered_square(b, a)
         error = ZERO_PIVOT if self.on_error == "raise" else ""
-        results = [(a.dtype, extents), ("int32", extents[:-1])]
-        return b.lapack("lu", [a], results, error, nan_on_failure=self.on_error == "nan")
+        return Lapack("lu", error, fails=self.on_error == "nan").lower(b, a)
 
 
 @frozen_dataclass
@@ -150,8 +147,8 @@ class ComplexLu(LinearisedOp, MatrixOp):
         ]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
-        factors, exchanges = Lapack("complex_lu", fails=False).apply(to_lapack(inputs[0])).outputs
-        return [from_lapack(factors, True), exchanges]
+        factors, exchanges = lapack("lu", [matrix_transpose(inputs[0])], fails=False)
+        return [matrix_transpose(factors), exchanges]
 
 
 def packed_factors(name: str, a: Any) -> tuple[Variable, Variable]:

@@ -18,9 +18,10 @@ from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.blocks import by_blocks, hermitian_of, is_complex
 from aotensor.ops.contract import matmul
 from aotensor.ops.linalg.eigen import symmetric
+from aotensor.ops.linalg.lapack import Lapack
 from aotensor.ops.linalg.matrices import floating
 from aotensor.ops.linalg.shapes import as_square, converged, lowered_product, matrix_type
-from aotensor.ops.linalg.svd import FAILED, lower_svd
+from aotensor.ops.linalg.svd import FAILED
 from aotensor.ops.linear import LinearisedOp
 from aotensor.ops.shape.axes import matrix_transpose
 
@@ -59,7 +60,7 @@ class Pinv(TrailingOp, LinearisedOp):
         return [left + right - inside]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        u, s, vt = lower_svd(b, x, full_matrices=False)
+        u, s, vt = Lapack("svd", FAILED).lower(b, x)
         axis = len(s.extents) - 1
         largest = b.permute(b.reduce("maximum", s, [axis]), [*range(axis), None])
 

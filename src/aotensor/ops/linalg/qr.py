@@ -23,7 +23,7 @@ from aotensor.ops.contract import matmul
 from aotensor.ops.create import zeros_like
 from aotensor.ops.diagonal import tril, triu
 from aotensor.ops.index import subtensor
-from aotensor.ops.linalg.lapack import MatrixOp, adjoint, from_lapack, is_complex, lapack, to_lapack
+from aotensor.ops.linalg.lapack import Lapack, MatrixOp, adjoint, is_complex, lapack
 from aotensor.ops.linalg.matrices import floating, per_matrix, scipy_linalg
 from aotensor.ops.linalg.shapes import is_at_least, matrix_type, smaller
 from aotensor.ops.linalg.triangular import SolveTriangular, solve_triangular
@@ -53,6 +53,10 @@ class Qr(TrailingOp, LinearisedOp):
         k = rows if self.is_complete else smaller(rows, columns)
         return TensorType(x.dtype, (*batch, rows, k)), TensorType(x.dtype, (*batch, k, columns))
 
+    @property
+    def _kind(self) -> str:
+        return "complete_qr" if self.is_complete else "qr"
+
     def reference(self, x: Array) -> tuple[Array, Array]:
         q, r = np.linalg.qr(x, mode="complete" if self.is_complete else "reduced")
         return q, r
@@ -67,21 +71,11 @@ class Qr(TrailingOp, LinearisedOp):
         return [null, set_subtensor(zeros_like(r)[..., : extent_of(x, -1), :], t_r)]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        """The outputs for a complex x, by a LAPACK kind on (real, imaginary) pairs."""
-        return _complex_factors(inputs[0], self.is_complete, is_pivoted=False) if is_complex(inputs[0]) else None
+        """The outputs for a complex x."""
+        return lapack(self._kind, inputs, fails=False) if is_complex(*inputs) else None
 
-    def lower(self, b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor]:
-        *batch, rows, columns = x.extents
-        k = rows if self.is_complete else b.scalars.imin(rows, columns)
-        results = [(x.dtype, [*batch, rows, k]), (x.dtype, [*batch, k, columns])]
-        q, r = b.lapack("complete_qr" if self.is_complete else "qr", [x], results)
-        return q, r
-
-
-def _complex_factors(x: Variable, is_complete: bool, is_pivoted: bool) -> list[Variable]:
-    """(q, r), or (q, r, p) if pivoted, of complex x."""
-    q, r, *order = lapack("complex_qr", [to_lapack(x)], "", is_complete=is_complete, is_pivoted=is_pivoted)
-    return [from_lapack(q, True), from_lapack(r, True), *order]
+    def lower(self, b: TensorBuilder, x: Tensor) -> tuple[Tensor, ...]:
+        return Lapack(self._kind, fails=False).lower(b, x)
 
 
 def _divided(x: Variable, r: Variable) -> Variable:
@@ -151,8 +145,6 @@ class PivotedQr(MatrixOp, LinearisedOp):
         return [*pushed, disconnected()]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
-        if is_complex(inputs[0]):
-            return _complex_factors(inputs[0], self.is_complete, is_pivoted=True)
         return lapack("pivoted_qr", inputs, is_complete=self.is_complete)
 
 

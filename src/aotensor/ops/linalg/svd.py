@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Extent, Tensor, TensorBuilder
+from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.frozen import frozen_dataclass
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
@@ -22,7 +22,7 @@ from aotensor.ops.complex.parts import conj, real
 from aotensor.ops.contract import matmul
 from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.linalg.general.phases import phase_rate, phases
-from aotensor.ops.linalg.lapack import adjoint, from_lapack, is_complex, lapack, to_lapack
+from aotensor.ops.linalg.lapack import Lapack, adjoint, is_complex, lapack
 from aotensor.ops.linalg.matrices import floating
 from aotensor.ops.linalg.shapes import converged, is_at_least, matrix_type, smaller
 from aotensor.ops.linalg.signs import paired_phases
@@ -70,31 +70,18 @@ class Svd(TrailingOp, LinearisedOp):
         return [null, real(sum_over(conj(u) * matmul(tx, adjoint(vh)), axis=-2)), null]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        """The outputs for a complex x, by a LAPACK kind on (real, imaginary) pairs."""
+        """The outputs for a complex x."""
         if not is_complex(inputs[0]):
             return None
-        kind = "complex_full_svd" if self.full_matrices else "complex_svd"
-        u, s, vh = lapack(kind, [to_lapack(inputs[0])], FAILED)
-        u, vh = from_lapack(u, True), from_lapack(vh, True)
+        u, s, vh = lapack("full_svd" if self.full_matrices else "svd", inputs, FAILED)
         left = right = phases(u)
         if self.full_matrices:
             k = extent_of(s, -1)
             right = concatenate([left[..., :k], phases(adjoint(vh))[..., k:]], axis=-1)
         return [u * left, s, vh * adjoint(right)]
 
-    def lower(self, b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        return lower_svd(b, x, self.full_matrices)
-
-
-def lower_svd(b: TensorBuilder, x: Tensor, full_matrices: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """Emit (u, s, vt) of x, with the extents and phases of the op Svd."""
-    *batch, rows, columns = x.extents
-    k = b.scalars.imin(rows, columns)
-    width, height = (rows, columns) if full_matrices else (k, k)
-    shapes: list[tuple[Extent, ...]] = [(*batch, rows, width), (*batch, k), (*batch, height, columns)]
-    results = [(x.dtype, shape) for shape in shapes]
-    u, s, vt = b.lapack("full_svd" if full_matrices else "svd", [x], results, FAILED)
-    return u, s, vt
+    def lower(self, b: TensorBuilder, x: Tensor) -> tuple[Tensor, ...]:
+        return Lapack("full_svd" if self.full_matrices else "svd", FAILED).lower(b, x)
 
 
 def _inverse_gaps(s: Variable) -> tuple[Variable, Variable]:

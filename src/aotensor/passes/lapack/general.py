@@ -1,8 +1,4 @@
-"""Eigenvalues of general matrices, triangular Sylvester equations, pencils.
-
-Operands and results are in LAPACK's order: the rows are the columns of the matrix. A complex matrix of m rows and n
-columns is n rows of 2·m numbers, real and imaginary part interleaved.
-"""
+"""Eigenvalues of general matrices, triangular Sylvester equations, pencils; matrices are stored by columns."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ _BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
 
 def eig(job: Job) -> Scalar:
     """Lower `eig`: a matrix → its eigenvalues and eigenvectors, complex."""
-    if job.op.option("is_complex"):
+    if job.op.is_complex:
         return _complex_geev(job, "V", job.result(1))
     b, vectors, n = job.b, job.result(1), job.operand(0).rows
     copy, found = job.work(n, n), job.work(n, n)
@@ -36,11 +32,10 @@ def eig(job: Job) -> Scalar:
             second = b.as_extent(b.select(is_first, b.index(b.imin(b.iadd(j, 1), b.isub(n, 1))), j))
 
             def element(i: Scalar) -> None:
-                at = _pairs(job, i)
-                job.store(job.load(found, first, i), vectors, j, at)
+                job.store(job.load(found, first, i), vectors, j, i, 0)
                 other = job.load(found, second, i)
                 signed = b.select(is_first, other, b.select(is_second, b.neg(other), zero))
-                job.store(signed, vectors, j, b.iadd(at, 1))
+                job.store(signed, vectors, j, i, 1)
 
             job.emit_loop(0, n, element, is_vectorisable=False)
 
@@ -52,8 +47,8 @@ def eig(job: Job) -> Scalar:
 
 def eigvals(job: Job) -> Scalar:
     """Lower `eigvals`: a matrix → its eigenvalues, complex."""
-    if job.op.option("is_complex"):
-        return _complex_geev(job, "N", job.work(2))
+    if job.op.is_complex:
+        return _complex_geev(job, "N", job.elements(1))
     n = job.operand(0).rows
     copy, nothing = job.work(n, n), job.work(1)
     return call_if_finite(job, lambda: _geev(job, "N", copy, nothing)[0])
@@ -71,9 +66,8 @@ def _geev(job: Job, vectors: str, copy: Matrix, found: Matrix) -> tuple[Scalar, 
     )  # fmt: skip
 
     def value(j: Scalar) -> None:
-        at = _pairs(job, j)
-        job.store(job.load(real, j), w, at)
-        job.store(job.load(imaginary, j), w, b.iadd(at, 1))
+        for part, values in enumerate((real, imaginary)):
+            job.store(job.load(values, j), w, j, part)
 
     job.emit_loop(0, n, value, is_vectorisable=False)
     return failure, imaginary
@@ -81,14 +75,14 @@ def _geev(job: Job, vectors: str, copy: Matrix, found: Matrix) -> tuple[Scalar, 
 
 def _complex_geev(job: Job, vectors: str, found: Matrix) -> Scalar:
     a, n = job.operand(0), job.operand(0).rows
-    copy, nothing, real = job.work(*a.extents), job.work(2), job.work(_pairs(job, n))
+    copy, nothing, real = job.work(*a.extents), job.elements(1), job.elements(n)
     room = job.b.imul(n, _BLOCK)
-    work, lead = job.work(_pairs(job, room)), n if vectors == "V" else 1
+    work, lead = job.elements(room), n if vectors == "V" else 1
 
     def decompose() -> Scalar:
         job.copy(a, copy)
         arguments = ("N", vectors, n, copy, n, job.result(0), nothing, 1, found, lead, work, room, real)
-        return job.call("geev", *arguments, is_complex=True)
+        return job.call("geev", *arguments)
 
     return call_if_finite(job, decompose)
 
@@ -103,8 +97,8 @@ def triangular_sylvester(job: Job) -> Scalar:
     scale = job.work(1)
     letters = ("C" if job.op.option(name) else "N" for name in ("is_left_adjoint", "is_right_adjoint"))
     arguments = (t.rows, s.rows, t, t.rows, s, s.rows, x, t.rows, scale)
-    job.call("trsyl", *letters, 1, *arguments, is_complex=bool(job.op.option("is_complex")))
-    factor = job.load(scale, 0)
+    job.call("trsyl", *letters, 1, *arguments)
+    factor, x = job.load(scale, 0), job.numbers(x)
     b.nest(x.extents, lambda at: job.store(b.div(job.load(x, *at), factor), x, *at))
     return b.constant(0, "int64")
 
@@ -204,7 +198,3 @@ def tridiagonal_solve(job: Job) -> Scalar:
     if not is_vector:
         job.copy_transposed(transposed_matrix, x)
     return failure
-
-
-def _pairs(job: Job, count: Scalar | int) -> Scalar | int:
-    return job.b.imul(count, 2)

@@ -26,7 +26,8 @@ from aotensor.passes.lapack.routines import COMPLEX_ROUTINES, PREFIX, ROUTINES
 class Matrix:
     """A row-major matrix, or a vector: the elements of `buffer` (memref<?xT>) from `start` on.
 
-    stride: elements from one row to the next, if it differs from the number of columns.
+    A complex matrix has three extents, (m, n, 2), and a complex vector two. stride: elements from one row to the next,
+    if it differs from the number of columns.
     """
 
     buffer: SSAValue
@@ -43,6 +44,11 @@ class Matrix:
     def columns(self) -> Extent:
         """The number of columns; 1 for a vector."""
         return self.extents[1] if len(self.extents) > 1 else 1
+
+    @property
+    def parts(self) -> list[tuple[int, ...]]:
+        """The indices of the numbers in one element of the matrix: those of both parts if it is complex."""
+        return [(0,), (1,)] if len(self.extents) == 3 else [()]
 
     @property
     def lead(self) -> Extent:
@@ -66,7 +72,7 @@ class Job:
         first = op.arguments[0].type
         assert isinstance(first, TensorType)
         self.dtype = "float32" if isinstance(first.element_type, Float32Type) else "float64"
-        self.batch = buffers.shape(op.arguments[0])[:-2]
+        self.batch = buffers.shape(op.arguments[0])[: -2 - op.is_complex]
         self.entry: Extent = 0
         self._flats: dict[SSAValue, SSAValue] = {}
         operands = [(buffers.buffer(x), buffers.shape(x)) for x in (*op.arguments, *op.tensors)]
@@ -115,19 +121,22 @@ class Job:
         home = self.b.allocate(element_type(kind), extents)
         return Matrix(self._flat(home, extents), 0, extents, kind)
 
-    def call(self, routine: str, *arguments: str | Extent | float | Matrix, is_complex: bool = False) -> Scalar:
+    def elements(self, *extents: Extent) -> Matrix:
+        """Allocate memory as `work` for elements of the operation's matrices, complex or real."""
+        return self.work(*extents, 2) if self.op.is_complex else self.work(*extents)
+
+    def call(self, routine: str, *arguments: str | Extent | float | Matrix) -> Scalar:
         """Call a Fortran function without its `info` argument, which is returned (int64, 0 if it has none).
 
-        arguments: str for a character, an extent for an integer, float for a number, Matrix for an array. is_complex:
-        call the variant for complex matrices, which are interleaved real and imaginary parts in memory.
+        arguments: str for a character, an extent for an integer, float for a number, Matrix for an array.
         """
-        letters = (COMPLEX_ROUTINES if is_complex else ROUTINES)[routine].removesuffix("I")
+        letters = (COMPLEX_ROUTINES if self.op.is_complex else ROUTINES)[routine].removesuffix("I")
         values: list[SSAValue] = []
         for letter, argument in zip(letters, arguments, strict=True):
             values += self._argument(letter, argument)
         values.append(self._context)
         bits = 32 if self.dtype == "float32" else 64
-        symbol = f"{PREFIX}{routine}.{f'c{2 * bits}' if is_complex else f'f{bits}'}"
+        symbol = f"{PREFIX}{routine}.{f'c{2 * bits}' if self.op.is_complex else f'f{bits}'}"
         self._declare(symbol, [x.type for x in values])
         return self.b.cast(self.b.emit(func.CallOp(symbol, values, [i32]), "int32"), "int64")
 
@@ -153,7 +162,7 @@ class Job:
     # --- elements ------------------------------------------------------------------------------------------------
 
     def load(self, x: Matrix, *at: Extent) -> Scalar:
-        """x[i, j], or x[i] of a vector."""
+        """x[i, j], or x[i] of a vector; the last index is the part of a complex element."""
         return self.b.fetch(x.buffer, [self._offset(x, at)], x.dtype)
 
     def store(self, value: Scalar, x: Matrix, *at: Extent) -> None:
@@ -162,7 +171,7 @@ class Job:
 
     def _offset(self, x: Matrix, at: Sequence[Extent]) -> Extent:
         offset = at[0] if len(at) == 1 else self.b.iadd(self.b.imul(at[0], x.lead), at[1])
-        return self.b.iadd(x.start, offset)
+        return self.b.iadd(x.start, self.b.iadd(self.b.imul(offset, 2), at[2]) if len(at) == 3 else offset)
 
     def block(self, x: Matrix, rows: tuple[Extent, Extent], columns: tuple[Extent, Extent]) -> Matrix:
         """The submatrix x[rows[0] : rows[1], columns[0] : columns[1]], in the same memory."""
@@ -180,6 +189,16 @@ class Job:
 
         self.b.loop(start, stop, (), step, is_vectorisable=is_vectorisable)
 
+    def move(self, source: Matrix, at: tuple[Extent, Extent], target: Matrix, to: tuple[Extent, Extent]) -> None:
+        """Emit target[to] = source[at]."""
+        for part in source.parts:
+            self.store(self.load(source, *at, *part), target, *to, *part)
+
+    def set(self, x: Matrix, at: tuple[Extent, Extent], value: Scalar) -> None:
+        """Emit x[at] = value, in all parts of the element."""
+        for part in x.parts:
+            self.store(value, x, *at, *part)
+
     def fill(self, x: Matrix, value: float) -> None:
         """Emit code that sets every element of x to `value`."""
         number = self.b.constant(value, x.dtype)
@@ -188,19 +207,25 @@ class Job:
     def copy(self, source: Matrix, target: Matrix) -> None:
         """Emit target = source, element by element in memory order; emit nothing if they share memory."""
         if not self.is_same(source, target):
+            source, target = self.numbers(source), self.numbers(target)
             self.b.nest(source.extents, lambda at: self.store(self.load(source, *at), target, *at))
+
+    def numbers(self, x: Matrix) -> Matrix:
+        """The real and imaginary parts of a complex matrix as a real one with twice as many columns; else x."""
+        if len(x.extents) < 3:
+            return x
+        return Matrix(x.buffer, x.start, (x.rows, self.b.imul(x.columns, 2)), x.dtype)
 
     def copy_transposed(self, source: Matrix, target: Matrix) -> None:
         """Emit target[j, i] = source[i, j], in tiles, so that cache lines of both are reused."""
-        rows, columns = source.extents
-        b = self.b
+        rows, columns, b = source.rows, source.columns, self.b
 
         def tile(i: Scalar, j: Scalar) -> None:
             last = b.imin(b.iadd(i, _TILE), rows), b.imin(b.iadd(j, _TILE), columns)
             self.emit_loop(i, last[0], lambda p: self.emit_loop(j, last[1], lambda q: move(p, q)))
 
         def move(p: Scalar, q: Scalar) -> None:
-            self.store(self.load(source, p, q), target, q, p)
+            self.move(source, (p, q), target, (q, p))
 
         def row(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
             def column(j: Scalar, _: list[Scalar]) -> Sequence[Scalar]:

@@ -36,15 +36,6 @@ from aotensor.passes.lapack.general import (
     triangular_sylvester,
     tridiagonal_solve,
 )
-from aotensor.passes.lapack.hermitian import (
-    complex_eigh,
-    complex_eigvalsh,
-    complex_full_svd,
-    complex_lu,
-    complex_qr,
-    complex_singular_values,
-    complex_svd,
-)
 from aotensor.passes.lapack.job import Job
 from aotensor.passes.lapack.orthogonal import complete_qr, pivoted_qr, qr, qr_r
 from aotensor.passes.lapack.powers import square_repeatedly
@@ -65,13 +56,6 @@ RULES: Final[Mapping[str, Rule]] = {
     "cholesky": cholesky,
     "cholesky_pullback": cholesky_pullback,
     "complete_qr": complete_qr,
-    "complex_eigh": complex_eigh,
-    "complex_eigvalsh": complex_eigvalsh,
-    "complex_full_svd": complex_full_svd,
-    "complex_lu": complex_lu,
-    "complex_qr": complex_qr,
-    "complex_singular_values": complex_singular_values,
-    "complex_svd": complex_svd,
     "diagonal_solve": diagonal_solve,
     "eig": eig,
     "eigh": eigh,
@@ -101,7 +85,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "tridiagonal_solve": tridiagonal_solve,
 }
 
-WITH_EMPTY: Final = frozenset({"complete_qr", "complex_full_svd", "complex_qr", "full_svd", "pivoted_qr"})
+WITH_EMPTY: Final = frozenset({"complete_qr", "full_svd", "pivoted_qr"})
 """Kinds whose rule accepts operands or results without elements; LAPACK must not be called with those."""
 
 

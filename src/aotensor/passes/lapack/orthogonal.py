@@ -54,11 +54,11 @@ def pivoted_qr(job: Job) -> Scalar:
         return [b.constant(0, "int64")]
 
     def factorise() -> Sequence[Scalar]:
-        transposed_matrix, factors = job.work(b.imax(q.columns, a.columns), a.rows), job.work(b.imin(a.rows, a.columns))
-        job.copy_transposed(a, transposed_matrix)
+        transposed_matrix, factors = _transposed_copy(job, b.imax(q.columns, a.columns))
         job.emit_loop(0, a.columns, lambda j: job.store(zero, order, j), is_vectorisable=False)
         room = b.imul(b.iadd(a.columns, 1), _BLOCK)
-        failure = job.call("geqp3", a.rows, a.columns, transposed_matrix, a.rows, order, factors, job.work(room), room)
+        last = (job.elements(room), room, *([job.work(b.imul(a.columns, 2))] if job.op.is_complex else []))
+        failure = job.call("geqp3", a.rows, a.columns, transposed_matrix, a.rows, order, factors, *last)
         job.emit_loop(
             0, a.columns, lambda j: job.store(b.sub(job.load(order, j), one), order, j), is_vectorisable=False
         )
@@ -70,15 +70,18 @@ def pivoted_qr(job: Job) -> Scalar:
 
 def _factorise_copy(job: Job, lines: Extent) -> tuple[Matrix, Matrix, Scalar]:
     """Copy Aᵀ into a workspace of `lines` rows and call geqrf: (workspace, scales of the reflectors, failure)."""
-    b, a = job.b, job.operand(0)
-    transposed_matrix, factors = job.work(lines, a.rows), job.work(b.imin(a.rows, a.columns))
+    a, room = job.operand(0), job.b.imul(job.operand(0).columns, _BLOCK)
+    transposed_matrix, factors = _transposed_copy(job, lines)
+    arguments = (a.rows, a.columns, transposed_matrix, a.rows, factors, job.elements(room), room)
+    return transposed_matrix, factors, job.call("geqrf", *arguments)
+
+
+def _transposed_copy(job: Job, lines: Extent) -> tuple[Matrix, Matrix]:
+    """Copy Aᵀ into a workspace of `lines` rows; return it with memory for the scales of the reflectors."""
+    a = job.operand(0)
+    transposed_matrix, factors = job.elements(lines, a.rows), job.elements(job.b.imin(a.rows, a.columns))
     job.copy_transposed(a, transposed_matrix)
-    room = b.imul(a.columns, _BLOCK)
-    return (
-        transposed_matrix,
-        factors,
-        job.call("geqrf", a.rows, a.columns, transposed_matrix, a.rows, factors, job.work(room), room),
-    )
+    return transposed_matrix, factors
 
 
 def _upper(job: Job, transposed_matrix: Matrix, r: Matrix) -> None:
@@ -88,8 +91,8 @@ def _upper(job: Job, transposed_matrix: Matrix, r: Matrix) -> None:
 
     def row(i: Scalar) -> None:
         filled = b.imin(i, r.columns)
-        job.emit_loop(0, filled, lambda j: job.store(zero, r, i, j))
-        job.emit_loop(filled, r.columns, lambda j: job.store(job.load(transposed_matrix, j, i), r, i, j))
+        job.emit_loop(0, filled, lambda j: job.set(r, (i, j), zero))
+        job.emit_loop(filled, r.columns, lambda j: job.move(transposed_matrix, (j, i), r, (i, j)))
 
     job.emit_loop(0, r.rows, row)
 
@@ -99,8 +102,8 @@ def _orthogonal(job: Job, transposed_matrix: Matrix, factors: Matrix, q: Matrix)
     b = job.b
     rows, columns = q.rows, q.columns
     room = b.imul(columns, _BLOCK)
-    failure = job.call("orgqr", rows, columns, factors.rows, transposed_matrix, rows, factors, job.work(room), room)
-    job.copy_transposed(
-        Matrix(transposed_matrix.buffer, transposed_matrix.start, (columns, rows), transposed_matrix.dtype), q
-    )
+    arguments = (rows, columns, factors.rows, transposed_matrix, rows, factors, job.elements(room), room)
+    failure = job.call("ungqr" if job.op.is_complex else "orgqr", *arguments)
+    extents = (columns, rows, *q.extents[2:])
+    job.copy_transposed(Matrix(transposed_matrix.buffer, transposed_matrix.start, extents, q.dtype), q)
     return failure

@@ -1,4 +1,4 @@
-"""Schur forms of matrices and pencils, in LAPACK's order, with interleaved complex numbers as in `general`.
+"""Schur forms of matrices and pencils, which are stored by columns.
 
 Loops here select the eigenvalues that come first, and trsen or tgsen reorders them: so LAPACK needs no callback. The
 conditions are SciPy's, which treat the boundary differently for one matrix and for a pencil.
@@ -42,21 +42,16 @@ class _Values:
     """Eigenvalues, or their numerators, in LAPACK's layout: separate real and imaginary parts, or complex numbers."""
 
     def __init__(self, job: Job) -> None:
-        self._job, self.is_complex = job, bool(job.op.option("is_complex"))
+        self._job, self.is_complex = job, job.op.is_complex
         n = job.operand(0).rows
-        self.arrays = [job.work(job.b.imul(n, 2))] if self.is_complex else [job.work(n), job.work(n)]
+        self.arrays = [job.elements(n)] if self.is_complex else [job.work(n), job.work(n)]
 
     def load(self, k: Scalar) -> tuple[Scalar, Scalar]:
         """Load the real and the imaginary part of eigenvalue k."""
         job, first = self._job, self.arrays[0]
-        if not self.is_complex:
-            return job.load(first, k), job.load(self.arrays[1], k)
-        at = job.b.imul(k, 2)
-        return job.load(first, at), job.load(first, job.b.iadd(at, 1))
-
-    def work(self, extent: Scalar | int) -> Matrix:
-        """Allocate memory for `extent` eigenvalues."""
-        return self._job.work(self._job.b.imul(extent, 2) if self.is_complex else extent)
+        if self.is_complex:
+            return job.load(first, k, 0), job.load(first, k, 1)
+        return job.load(first, k), job.load(self.arrays[1], k)
 
 
 def _gees(job: Job, values: _Values) -> Scalar:
@@ -64,9 +59,9 @@ def _gees(job: Job, values: _Values) -> Scalar:
     job.copy(job.operand(0), t)
     none, found, chosen = (job.work(extent, dtype="int32") for extent in (1, 1, n))
     room = job.b.imul(n, _BLOCK)
-    work, real = values.work(room), [job.work(n)] if values.is_complex else []
+    work, real = job.elements(room), [job.work(n)] if values.is_complex else []
     arguments = ("V", "N", none, n, t, n, found, *values.arrays, z, n, work, room, *real, chosen)
-    return job.call("gees", *arguments, is_complex=values.is_complex)
+    return job.call("gees", *arguments)
 
 
 def _sorted_gees(job: Job, values: _Values) -> Scalar:
@@ -86,8 +81,8 @@ def _sorted_gees(job: Job, values: _Values) -> Scalar:
         b.loop(0, n, [true, true], choose, is_vectorisable=False)
         found, left, right = job.work(1, dtype="int32"), job.work(1), job.work(1)
         integers: list[Matrix | int] = [] if values.is_complex else [job.work(1, dtype="int32"), 1]
-        arguments = (chosen, n, t, n, z, n, *values.arrays, found, left, right, values.work(n), n, *integers)
-        moved = job.call("trsen", "N", "V", *arguments, is_complex=values.is_complex)
+        arguments = (chosen, n, t, n, z, n, *values.arrays, found, left, right, job.elements(n), n, *integers)
+        moved = job.call("trsen", "N", "V", *arguments)
         are_first, _ = b.loop(0, n, [true, true], choose, is_vectorisable=False)
         return [b.maximum(moved, b.select(are_first, none, b.constant(1, "int64")))]
 
@@ -104,9 +99,9 @@ def _gges(job: Job, values: _Values) -> Scalar:
     pencil, vectors = (n, s, n, t, n), (q, n, z, n)
     none, found, chosen = (job.work(extent, dtype="int32") for extent in (1, 1, n))
     room = b.iadd(b.imul(n, _BLOCK), 16)
-    work, real = values.work(room), [job.work(b.imul(n, 8))] if of_complex else []
+    work, real = job.elements(room), [job.work(b.imul(n, 8))] if of_complex else []
     arguments = (none, *pencil, found, *values.arrays, beta, *vectors, work, room, *real, chosen)
-    failure = job.call("gges", "V", "V", "N", *arguments, is_complex=of_complex)
+    failure = job.call("gges", "V", "V", "N", *arguments)
     sort = job.op.option("sort")
 
     def move() -> Sequence[Scalar]:
@@ -114,7 +109,7 @@ def _gges(job: Job, values: _Values) -> Scalar:
         zero = b.constant(0.0, job.dtype)
 
         def choose(k: Scalar) -> None:
-            (x, y), scale = values.load(k), job.load(beta, b.imul(k, 2) if of_complex else k)  # which is never negative
+            (x, y), scale = values.load(k), job.load(beta, k, *([0] if of_complex else []))  # which is never negative
             one = b.and_(b.compare("ne", scale, zero), is_chosen(b.div(x, scale), b.div(y, scale)))
             if sort == "ouc":
                 is_infinite = b.and_(b.compare("eq", scale, zero), b.not_(b.and_(_is(x, zero), _is(y, zero))))
@@ -127,7 +122,7 @@ def _gges(job: Job, values: _Values) -> Scalar:
         job.emit_loop(0, n, choose, is_vectorisable=False)
         left, right, difference, integers = job.work(1), job.work(1), job.work(2), job.work(1, dtype="int32")
         arguments = (chosen, *pencil, *values.arrays, beta, *vectors, found, left, right, difference, work, room)
-        return [job.call("tgsen", 0, 1, 1, *arguments, integers, 1, is_complex=of_complex)]
+        return [job.call("tgsen", 0, 1, 1, *arguments, integers, 1)]
 
     if sort:
         is_there = b.compare("eq", failure, b.constant(0, "int64"))
@@ -135,7 +130,7 @@ def _gges(job: Job, values: _Values) -> Scalar:
 
     def numerator(k: Scalar) -> None:
         for part, value in enumerate(values.load(k)):
-            job.store(value, alpha, b.iadd(b.imul(k, 2), part))
+            job.store(value, alpha, k, part)
 
     job.emit_loop(0, n, numerator, is_vectorisable=False)
     return failure

@@ -42,7 +42,7 @@ def small_matrices(module: ModuleOp, target: Target) -> None:
     """
     for function in functions_of(module):
         for op in walk(function):
-            if isinstance(op, LapackOp) and op.kind.data in RULES:
+            if isinstance(op, LapackOp) and op.kind.data in RULES and not op.is_complex:
                 _mark(op, target)
 
 

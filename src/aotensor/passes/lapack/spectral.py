@@ -1,7 +1,8 @@
-"""Eigenvalue and singular value decompositions of real matrices.
+"""Eigenvalue and singular value decompositions.
 
-LAPACK sees a row-major symmetric matrix with its triangles exchanged, and returns eigenvectors as columns: here they
-are rows. A row-major A = U·S·Vᵀ is Aᵀ = V·S·Uᵀ to LAPACK: its V is Vᵀ here, and its Uᵀ is U.
+LAPACK sees the transpose of a row-major matrix. That of a Hermitian matrix is its conjugate with its triangles
+exchanged; the eigenvectors, which LAPACK returns as columns, are here the rows of Vᴴ. A row-major A = U·S·Vᴴ is
+Aᵀ = V̄·S·Uᵀ to LAPACK: its V̄ is Vᴴ here, and its Uᵀ is U. Phases of complex vectors are left as they are.
 
 A matrix that is not finite gives nan without a LAPACK call: LAPACK answers some of them with nan, others with an error,
 and some with a message on the screen.
@@ -26,7 +27,7 @@ _BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
 
 
 def eigh(job: Job) -> Scalar:
-    """Lower `eigh`: a symmetric matrix → its eigenvalues, ascending, and its eigenvectors as rows."""
+    """Lower `eigh`: a Hermitian matrix → its eigenvalues, ascending, and Vᴴ."""
     vectors, b = job.result(1), job.b
     n = vectors.rows
     room = b.iadd(b.iadd(1, b.imul(n, 6 + _BLOCK)), b.imul(b.imul(n, n), 2))
@@ -34,14 +35,15 @@ def eigh(job: Job) -> Scalar:
     def decompose() -> Scalar:
         job.copy(job.operand(0), vectors)
         failure = _syevd(job, "V", vectors, room, b.iadd(3, b.imul(n, 5)))
-        job.emit_loop(0, n, lambda i: _fix_sign(job, Line(vectors, i), []), is_vectorisable=False)
+        if not job.op.is_complex:
+            job.emit_loop(0, n, lambda i: _fix_sign(job, Line(vectors, i), []), is_vectorisable=False)
         return failure
 
     return call_if_finite(job, decompose, _triangle(job))
 
 
 def eigvalsh(job: Job) -> Scalar:
-    """Lower `eigvalsh`: a symmetric matrix → its eigenvalues, ascending."""
+    """Lower `eigvalsh`: a Hermitian matrix → its eigenvalues, ascending."""
     a, b = job.operand(0), job.b
     copy = job.work(*a.extents)
 
@@ -53,10 +55,13 @@ def eigvalsh(job: Job) -> Scalar:
 
 
 def _syevd(job: Job, vectors: str, a: Matrix, room: Extent, integers: Extent) -> Scalar:
-    triangle = "U" if job.op.option("is_lower") else "L"
-    work, whole = job.work(room), job.work(integers, dtype="int32")
-    n = a.rows
-    return job.call("syevd", vectors, triangle, n, a, n, job.result(0), work, room, whole, integers)
+    triangle, b, n = "U" if job.op.option("is_lower") else "L", job.b, a.rows
+    work, whole = job.elements(room), job.work(integers, dtype="int32")
+    if not job.op.is_complex:
+        return job.call("syevd", vectors, triangle, n, a, n, job.result(0), work, room, whole, integers)
+    reals = b.iadd(1, b.iadd(b.imul(n, 5), b.imul(b.imul(n, n), 2)))
+    last = (work, room, job.work(reals), reals, whole, integers)
+    return job.call("heevd", vectors, triangle, n, a, n, job.result(0), *last)
 
 
 def _triangle(job: Job) -> Callable[[Scalar], tuple[Extent, Extent]]:
@@ -78,15 +83,18 @@ def call_if_finite(
     b = job.b
     greatest = b.constant(float(np.finfo(job.dtype).max), job.dtype)
     is_finite = b.constant(True, "bool")
-    for a in (job.operand(k) for k in range(count)):
+    for operand in (job.operand(k) for k in range(count)):
 
-        def row(i: Scalar, carried: list[Scalar], a: Matrix = a) -> Sequence[Scalar]:
+        def row(i: Scalar, carried: list[Scalar], operand: Matrix = operand) -> Sequence[Scalar]:
+            a, size = job.numbers(operand), len(operand.parts)
+
             def element(j: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
                 return [b.and_(carried[0], b.compare("le", b.abs(job.load(a, i, j)), greatest))]
 
-            return b.loop(*(read(i) if read else (0, a.columns)), carried, element)
+            start, stop = read(i) if read else (0, operand.columns)
+            return b.loop(b.imul(start, size), b.imul(stop, size), carried, element)
 
-        (is_finite,) = b.loop(0, a.rows, [is_finite], row)
+        (is_finite,) = b.loop(0, operand.rows, [is_finite], row)
 
     def nothing() -> Sequence[Scalar]:
         for k in range(len(job.op.tensors)):
@@ -98,13 +106,13 @@ def call_if_finite(
 
 
 def svd(job: Job) -> Scalar:
-    """Lower `svd`: A → U with min(m, n) columns, S, and Vᵀ with min(m, n) rows."""
+    """Lower `svd`: A → U with min(m, n) columns, S, and Vᴴ with min(m, n) rows."""
     u, s, vt = (job.result(k) for k in range(3))
     return _gesdd(job, "S", u, s, vt)
 
 
 def full_svd(job: Job) -> Scalar:
-    """Lower `full_svd`: A → U and Vᵀ square, and S. If A has no elements, U and Vᵀ are identities."""
+    """Lower `full_svd`: A → U and Vᴴ square, and S. If A has no elements, U and Vᴴ are identities."""
     b, a = job.b, job.operand(0)
     u, s, vt = (job.result(k) for k in range(3))
 
@@ -118,24 +126,26 @@ def full_svd(job: Job) -> Scalar:
 
 def singular_values(job: Job) -> Scalar:
     """Lower `singular_values`: A → its singular values S."""
-    nothing = job.work(1)
+    nothing = job.elements(1)
     return _gesdd(job, "N", nothing, job.result(), nothing)
 
 
 def _gesdd(job: Job, vectors: str, u: Matrix, s: Matrix, vt: Matrix) -> Scalar:
     b, a = job.b, job.operand(0)
-    rows, columns = a.extents
+    rows, columns = a.rows, a.columns
     k, most = b.imin(rows, columns), b.imax(rows, columns)
-    least = b.iadd(b.imul(b.imul(k, k), 7), b.iadd(b.imul(k, 10), most))  # of any of the three, in every LAPACK
+    square = b.imul(b.imul(k, k), 7)
+    least = b.iadd(square, b.iadd(b.imul(k, 10), most))  # of any of the three, in every LAPACK
     room = b.iadd(least, b.imul(b.iadd(rows, columns), _BLOCK))
-    copy, work, whole = job.work(*a.extents), job.work(room), job.work(b.imul(k, 8), dtype="int32")
+    copy, work, whole = job.work(*a.extents), job.elements(room), job.work(b.imul(k, 8), dtype="int32")
 
     def decompose() -> Scalar:
         job.copy(a, copy)
+        reals = [job.work(b.iadd(square, b.imul(k, b.iadd(b.imul(most, 2), 7))))] if job.op.is_complex else []
         failure = job.call(
-            "gesdd", vectors, columns, rows, copy, columns, s, vt, vt.columns, u, u.columns, work, room, whole
+            "gesdd", vectors, columns, rows, copy, columns, s, vt, vt.columns, u, u.columns, work, room, *reals, whole
         )  # fmt: skip
-        if vectors != "N":
+        if vectors != "N" and not job.op.is_complex:
             _fix_signs(job, u, vt, k)
         return failure
 
@@ -220,4 +230,9 @@ def identity(job: Job, x: Matrix) -> None:
     """Emit x = the identity matrix: 1 on the diagonal, 0 elsewhere."""
     b = job.b
     zero, one = b.constant(0.0, x.dtype), b.constant(1.0, x.dtype)
-    b.nest(x.extents, lambda at: job.store(b.select(b.compare("eq", *at), one, zero), x, *at))
+
+    def element(at: list[Scalar]) -> None:
+        for part in x.parts:
+            job.store(zero if 1 in part else b.select(b.compare("eq", *at), one, zero), x, *at, *part)
+
+    b.nest([x.rows, x.columns], element)

@@ -1,4 +1,4 @@
-"""Square roots and logarithms of triangular complex matrices, in the layout of `general`: T[i, j] is pair i of row j.
+"""Square roots and logarithms of triangular complex matrices, stored by columns: T[i, j] is element i of row j.
 
 Sources: Björck & Hammarling, A Schur method for the square root of a matrix (1983); Higham, Functions of Matrices
 (2008), algorithm 11.9, with the diagonals of roots as in Al-Mohy & Higham, Improved inverse scaling and squaring
@@ -226,14 +226,12 @@ def _is_finite_column(job: Job, x: Matrix, j: Extent) -> Scalar:
 
 def _load(job: Job, x: Matrix, i: Extent, j: Extent) -> Pair:
     """Load element (i, j) of a complex matrix."""
-    at = job.b.imul(i, 2)
-    return Pair(job.load(x, j, at), job.load(x, j, job.b.iadd(at, 1)))
+    return Pair(job.load(x, j, i, 0), job.load(x, j, i, 1))
 
 
 def _store(job: Job, value: Pair, x: Matrix, i: Extent, j: Extent) -> None:
-    at = job.b.imul(i, 2)
-    job.store(value.re, x, j, at)
-    job.store(value.im, x, j, job.b.iadd(at, 1))
+    job.store(value.re, x, j, i, 0)
+    job.store(value.im, x, j, i, 1)
 
 
 def _times(b: LoopBuilder, x: Pair, y: Pair) -> Pair:

@@ -8,26 +8,12 @@ vectors. Where another operation factorises the same matrix, and its vectors are
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
-
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.rewriter import Rewriter
 
 from aotensor.ir.dialect import LapackOp
+from aotensor.ops.linalg.kinds import PARTS
 from aotensor.passes.remarks import applied
-
-PARTS: Final[Mapping[str, tuple[str, int]]] = {
-    "complex_eigh": ("complex_eigvalsh", 0),
-    "complex_full_svd": ("complex_singular_values", 1),
-    "complex_svd": ("complex_singular_values", 1),
-    "eig": ("eigvals", 0),
-    "eigh": ("eigvalsh", 0),
-    "full_svd": ("singular_values", 1),
-    "qr": ("qr_r", 1),
-    "svd": ("singular_values", 1),
-}
-"""Kind → the kind that computes one of its results alone, and the number of that result."""
 
 
 def drop_unused_results(op: LapackOp) -> None:

@@ -19,7 +19,7 @@ from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.arithmetic import neg
 from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.elementwise.elementary import log
-from aotensor.ops.linalg.lapack import Lapack, MatrixOp, adjoint, from_lapack, lapack, square_core, to_lapack
+from aotensor.ops.linalg.lapack import MatrixOp, adjoint, lapack, square_core
 from aotensor.ops.linalg.matrices import check_square, per_matrix
 from aotensor.ops.linalg.shapes import if_finite
 from aotensor.ops.linalg.solve import inv
@@ -33,9 +33,9 @@ from aotensor.ops.shape.extents import extent_of
 
 
 def _signed_pivots(x: Variable) -> Variable:
-    """The pivots, negated where rows were exchanged: their product is the determinant."""
-    factors, exchanges = Lapack("complex_lu", fails=False).apply(to_lapack(x)).outputs
-    pivots = diagonal(from_lapack(factors, True), 0, -2, -1)
+    """The pivots, negated where columns were exchanged: their product is the determinant."""
+    factors, exchanges = lapack("lu", [x], fails=False)
+    pivots = diagonal(factors, 0, -2, -1)
     return switch(eq(exchanges, arange(extent_of(exchanges, -1)) + 1), pivots, neg(pivots))
 
 
@@ -103,8 +103,7 @@ class ComplexAdjugate(LinearisedOp, MatrixOp):
         return [_scaled(scale, _scaled(_trace_of_product(m, tx), m) - both)]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
-        left, values, right = lapack("complex_svd", [to_lapack(inputs[0])], FAILED)
-        left, right = from_lapack(left, True), from_lapack(right, True)
+        left, values, right = lapack("svd", inputs, FAILED)
         numbers = arange(extent_of(values, -1))
         is_left_out = eq(expand_dims(numbers, 1), numbers)
         others = prod(switch(is_left_out, 1, expand_dims(values, -2)), axis=-1)

@@ -27,12 +27,8 @@ from aotensor.ops.linalg.general.schur import FAILED
 from aotensor.ops.linalg.lapack import (
     MatrixOp,
     cotangent_of,
-    from_lapack,
-    from_pairs,
-    is_complex,
     lapack,
     square_core,
-    to_lapack,
 )
 from aotensor.ops.linalg.matrices import check_square, floating_matrix, scipy_linalg
 from aotensor.ops.linalg.shapes import as_square, converged
@@ -95,10 +91,8 @@ class Eig(MatrixOp):
         return [diagonal(inner, 0, -2, -1), moved - v * complex_of_parts(stretch, phase_rate(moved, v))]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
-        (x,) = inputs
-        w, v = lapack("eig", [to_lapack(x)], FAILED, is_complex=is_complex(x))
-        vectors = from_lapack(v, True)
-        return [from_pairs(w), vectors * phases(vectors)]
+        w, vectors = lapack("eig", inputs, FAILED)
+        return [w, vectors * phases(vectors)]
 
 
 def _diagonal_matrix(d: Variable) -> Variable:

@@ -23,7 +23,7 @@ from aotensor.ops.gradient_control import disconnected_grad
 from aotensor.ops.index import subtensor
 from aotensor.ops.linalg.general.schur import Sylvester, schur_factors
 from aotensor.ops.linalg.kinds import exactly
-from aotensor.ops.linalg.lapack import MatrixOp, adjoint, from_lapack, is_complex, lapack, square_core, to_lapack
+from aotensor.ops.linalg.lapack import MatrixOp, adjoint, is_complex, lapack, square_core
 from aotensor.ops.linalg.matrices import (
     ON_ERROR,
     check_square,
@@ -93,8 +93,8 @@ class MatrixFunction(MatrixOp):
         z = x if is_complex(x) else to_complex(x, dtypes.complex_of(x.dtype))
         t, vectors = schur_factors(z)
         error = self.message if self.on_error == "raise" else ""
-        (found,) = lapack(self.kind, [to_lapack(t)], error, is_real=not is_complex(x))
-        y = matmul(matmul(vectors, from_lapack(found, True)), adjoint(vectors))
+        (found,) = lapack(self.kind, [t], error, is_real=not is_complex(x))
+        y = matmul(matmul(vectors, found), adjoint(vectors))
         return [y if is_complex(x) else real(y)]
 
 

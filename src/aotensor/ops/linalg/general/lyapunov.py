@@ -169,10 +169,9 @@ class Riccati(MatrixOp, LinearisedOp):
         # the orthogonal complement of the control's columns leaves a pencil of 2·n rows
         q_full = Qr(is_complete=True)(h[..., 2 * n :])[0]
         rest = matrix_transpose(q_full[..., m:])
-        pencil = [matrix_transpose(matmul(rest, x[..., : 2 * n])) for x in (h, j)]
-        (u,) = lapack("stable_subspace", pencil, _UNSTABLE)
-        first, second = u[..., :n], u[..., n:]  # rows are vectors: x = U₂·U₁⁻¹ is (U₁ᵀ)⁻¹·U₂ᵀ transposed
-        x = solve(first, second, on_error="nan")
+        (u,) = lapack("stable_subspace", [matmul(rest, x[..., : 2 * n]) for x in (h, j)], _UNSTABLE)
+        first, second = (matrix_transpose(half) for half in (u[..., :n, :], u[..., n:, :]))
+        x = solve(first, second, on_error="nan")  # x = U₂·U₁⁻¹ is (U₁ᵀ)⁻¹·U₂ᵀ transposed
         return [(x + matrix_transpose(x)) / 2]
 
 

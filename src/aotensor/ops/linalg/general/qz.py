@@ -16,7 +16,7 @@ from aotensor.graph.op import null_gradient
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.linalg.general.schur import FAILED, NO_RULE, SORTS, UNSORTED, complex_if_asked
 from aotensor.ops.linalg.kinds import sorted_pencil
-from aotensor.ops.linalg.lapack import MatrixOp, from_lapack, from_pairs, is_complex, lapack, square_core, to_lapack
+from aotensor.ops.linalg.lapack import MatrixOp, lapack, square_core
 from aotensor.ops.linalg.matrices import (
     both_floating,
     check_square,
@@ -80,11 +80,7 @@ class GeneralizedSchur(MatrixOp):
         return [null_gradient(self, 0, inputs[0], "not implemented", NO_RULE)] * len(outputs)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
-        of_complex, options = is_complex(*inputs), {"sort": self.sort or ""}
-        operands = [to_lapack(x) for x in inputs]
-        aa, bb, alpha, beta, q, z = lapack("qz", operands, self._message, is_complex=of_complex, **options)
-        aa, bb, q, z = (from_lapack(x, of_complex) for x in (aa, bb, q, z))
-        return [aa, bb, from_pairs(alpha), from_pairs(beta) if of_complex else beta, q, z]
+        return lapack("qz", inputs, self._message, sort=self.sort or "")
 
 
 def _complex_of(dtype: str) -> str:

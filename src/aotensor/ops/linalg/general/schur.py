@@ -21,11 +21,9 @@ from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linalg.lapack import (
     MatrixOp,
     adjoint,
-    from_lapack,
     is_complex,
     lapack,
     square_core,
-    to_lapack,
 )
 from aotensor.ops.linalg.matrices import (
     both_floating,
@@ -87,16 +85,13 @@ class Schur(MatrixOp):
         (x,) = inputs
         if self.sort is None:
             return schur_factors(x)
-        of_complex = is_complex(x)
-        t, z, chosen = lapack("sorted_schur", [to_lapack(x)], UNSORTED, is_complex=of_complex, sort=self.sort)
-        return [from_lapack(t, of_complex), from_lapack(z, of_complex), cast(sum_over(chosen, axis=-1), "int64")]
+        t, z, chosen = lapack("sorted_schur", [x], UNSORTED, sort=self.sort)
+        return [t, z, cast(sum_over(chosen, axis=-1), "int64")]
 
 
 def schur_factors(x: Variable) -> list[Variable]:
     """(t, z) of Schur, by LAPACK."""
-    of_complex = is_complex(x)
-    factors = lapack("schur", [to_lapack(x)], FAILED, is_complex=of_complex)
-    return [from_lapack(factor, of_complex) for factor in factors]
+    return lapack("schur", [x], FAILED)
 
 
 @frozen_dataclass
@@ -164,15 +159,13 @@ class Sylvester(SolveOp, MatrixOp):
         a, b, q = inputs
         (t, u), (s, v) = (Schur().apply(x).outputs for x in (a, b))
         inner = matmul(matmul(adjoint(u), q), v)
-        of_complex = is_complex(q)
         (y,) = lapack(
             "triangular_sylvester",
-            [to_lapack(x) for x in (t, s, inner)],
-            is_complex=of_complex,
+            [t, s, inner],
             is_left_adjoint=self.is_left_adjoint,
             is_right_adjoint=self.is_right_adjoint,
         )
-        return [matmul(matmul(u, from_lapack(y, of_complex)), adjoint(v))]
+        return [matmul(matmul(u, y), adjoint(v))]
 
 
 @coerced

@@ -93,7 +93,7 @@ def _share_out(op: LapackOp) -> None:
     """Distribute a batch of LAPACK calls over the cores, unless its matrices suit LAPACK's own threads."""
     kind, (least, largest) = op.arguments[0].type, CONCURRENT_ROWS.get(op.kind.data, (0, 0))
     assert isinstance(kind, TensorType)
-    rank = kind.get_num_dims() - 2
+    rank = kind.get_num_dims() - 2 - op.is_complex
     if MATRICES in op.attributes or all(n == 1 for n in kind.get_shape()[:rank]):
         return
     tensors = [x.type for x in (*op.arguments, *op.tensors)]
