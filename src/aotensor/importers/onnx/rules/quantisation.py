@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 import aotensor.tensor as at
 from aotensor.extension import max_or_limit, min_or_limit
@@ -16,7 +19,7 @@ from aotensor.importers.onnx.rules.windows import convolution
 @rule("MatMulInteger")
 def matmul_integer(node: Node, a: Any, b: Any, a_zero: Any = None, b_zero: Any = None) -> Any:
     """The product of 8-bit matrices minus their zero points, in int32"""
-    return at.matmul(_rows_less(a, a_zero), less(b, b_zero))
+    return _multiplied(a, a_zero, b, b_zero)
 
 
 @rule("QLinearMatMul")
@@ -24,7 +27,7 @@ def qlinear_matmul(
     node: Node, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, y_scale: Any, y_zero: Any
 ) -> Any:
     """The product of quantised matrices, requantised; scales per row of a and per column of b"""
-    product = at.matmul(_rows_less(a, a_zero), less(b, b_zero))
+    product = _multiplied(a, a_zero, b, b_zero)
     rows = at.expand_dims(a_scale, -1) if a_scale.type.ndim == 1 else a_scale
     columns = at.expand_dims(b_scale, -2) if b_scale.type.ndim == 2 else b_scale
     return _scaled(product, rows * columns / y_scale, y_zero)
@@ -90,13 +93,40 @@ def _rows_less(x: Any, zero: Any) -> Any:
     return less(x, zero if zero is None or zero.type.ndim != 1 else at.expand_dims(zero, -1))
 
 
-def _convolved(node: Node, x: Any, w: Any, x_zero: Any, w_zero: Any) -> Any:
-    """Convolve in float64, which is exact for sums of fewer than 2^37 products of bytes; converted to int32, which
-    wraps around.
+def exact_dtype(weights: Any, zero: Any, axes: Sequence[int], shape: Sequence[int] | None = None) -> str:
+    """The dtype in which sums of products of bytes with weights − zero are exact, in any order.
+
+    float32 if the weights are known when the model is read, and no sum of their absolute values exceeds 2^24 / 255.
+    Otherwise float64, which is exact for sums of fewer than 2^37 products of bytes.
+
+    axes: of the weights, along which they are summed. shape: in which zero points broadcast with the weights
     """
-    filters = less(w, None if w_zero is None else _channels(w_zero, x.type.ndim - 1))
-    found = convolution(node, at.cast(less(x, x_zero), "float64"), at.cast(filters, "float64"))
-    return at.cast(at.cast(found, "int64"), "int32")
+    if not isinstance(weights, at.Constant) or not (zero is None or isinstance(zero, at.Constant)):
+        return "float64"
+    known = np.asarray(weights.data).astype("int32")
+    if zero is not None:
+        offsets = np.asarray(zero.data).astype("int32")
+        known -= offsets if shape is None else offsets.reshape(shape)
+    largest = np.abs(known).sum(axis=tuple(axes), dtype="int64").max(initial=0)
+    return "float32" if 255 * int(largest) <= 2**24 else "float64"
+
+
+def as_sums(found: Any) -> Any:
+    """Exact sums in int32, which wrap around."""
+    return at.cast(found if found.type.dtype == "float32" else at.cast(found, "int64"), "int32")
+
+
+def _multiplied(a: Any, a_zero: Any, b: Any, b_zero: Any) -> Any:
+    """The product of 8-bit matrices minus their zero points, in int32."""
+    dtype = exact_dtype(b, b_zero, [max(b.type.ndim - 2, 0)])
+    return as_sums(at.matmul(at.cast(_rows_less(a, a_zero), dtype), at.cast(less(b, b_zero), dtype)))
+
+
+def _convolved(node: Node, x: Any, w: Any, x_zero: Any, w_zero: Any) -> Any:
+    """The convolution of 8-bit tensors minus their zero points, in int32."""
+    dtype = exact_dtype(w, w_zero, range(1, w.type.ndim), [-1, *[1] * (w.type.ndim - 1)])
+    zero = None if w_zero is None else _channels(w_zero, x.type.ndim - 1)
+    return as_sums(convolution(node, at.cast(less(x, x_zero), dtype), at.cast(less(w, zero), dtype)))
 
 
 def _channels(values: Any, behind: int) -> Any:

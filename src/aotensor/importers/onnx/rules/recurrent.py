@@ -13,7 +13,7 @@ from aotensor.extension import softsign
 from aotensor.importers.base import Unsuited
 from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.elementwise import scalar
-from aotensor.importers.onnx.rules.quantisation import dynamic_quantize, less
+from aotensor.importers.onnx.rules.quantisation import as_sums, dynamic_quantize, exact_dtype, less
 from aotensor.importers.onnx.rules.table import MICROSOFT, rule
 
 _PLAIN: Final[dict[str, Callable[[Any], Any]]] = {
@@ -215,19 +215,24 @@ class _Bytes(_Cell):
         if (w.type.ndim, r.type.ndim) != (3, 3):
             raise GraphValueError("its inputs W and R must have rank 3")
         turned = [at.swapaxes(x, 1, 2) for x in (w, r)]
+        self.dtypes = [
+            exact_dtype(x, zero, [1], (w.type.shape[0], 1, -1))
+            for x, zero in ((w, self.scales[1]), (r, self.scales[3]))
+        ]
         super().__init__(replace(node, inputs=[node.inputs[0], *turned, *node.inputs[3:8]]), 4, default)
 
     def of_input(self, x: Any, direction: int) -> Any:
-        return self._product(x, self.w, (self.scales[0], self.scales[1]), direction)
+        return self._product(x, self.w[direction], (self.scales[0], self.scales[1]), direction, self.dtypes[0])
 
     def of_state(self, h: Any, direction: int) -> Any:
-        return self._product(h, self.r, (self.scales[2], self.scales[3]), direction)
+        return self._product(h, self.r[direction], (self.scales[2], self.scales[3]), direction, self.dtypes[1])
 
-    def _product(self, x: Any, weights: Any, scaling: tuple[Any, Any], direction: int) -> Any:
+    def _product(self, x: Any, weights: Any, scaling: tuple[Any, Any], direction: int, dtype: str) -> Any:
         """Quantise x with one scale for all rows, multiply in integers, and scale the product back."""
         scale, zero = scaling
         small, of_x, zero_of_x = dynamic_quantize(self.node, x)
-        product = at.matmul(less(small, zero_of_x), less(weights[direction].T, zero[direction]))
+        columns = less(weights.T, zero[direction])
+        product = as_sums(at.matmul(at.cast(less(small, zero_of_x), dtype), at.cast(columns, dtype)))
         return at.cast(product, x.type.dtype) * (of_x * scale[direction])
 
 
