@@ -99,13 +99,14 @@ class Convolution(Model):
 
 
 class FixedConvolution(Convolution):
-    """y = relu(x * w + b) of one signal, with constant filters."""
+    """y = relu(x * w + b) of one signal or image, with constant filters."""
 
     peers = ONNX_PEERS
 
-    def __init__(self, channels: int, positions: int, filters: int) -> None:
-        super().__init__(1, channels, (positions,), filters, is_gradient=False)
-        self.title = f"(l) conv1d 1x{channels}x{positions} -> {filters}, constant filters, float32"
+    def __init__(self, channels: int, extents: tuple[int, ...], filters: int) -> None:
+        super().__init__(1, channels, extents, filters, is_gradient=False)
+        size = "x".join(map(str, extents))
+        self.title = f"(l) conv{self.rank}d 1x{channels}x{size} -> {filters}, constant filters, float32"
         self.fixed = self.values.pop("w"), self.values.pop("b")
 
     def reference(self) -> list[Array]:
@@ -114,7 +115,8 @@ class FixedConvolution(Convolution):
     def aotensor(self, aot: Any) -> Any:
         at, (x_value,) = aot.tensor, self.values.values()
         x, (w, b) = at.tensor("x", "float32", x_value.shape), (at.constant(v) for v in self.fixed)
-        y = at.relu(at.conv1d(x, w, padding="same") + self._along(b))
+        convolved = (at.conv1d if self.rank == 1 else at.conv2d)(x, w, padding="same")
+        y = at.relu(convolved + self._along(b))
         return aot.function([x], {"y": y}, name="convolution")
 
     def jax(self, jax: Any) -> Callable[..., Any]:
@@ -126,8 +128,8 @@ class FixedConvolution(Convolution):
         return lambda x: whole(x, *fixed)
 
     def onnx(self, onnx: Any) -> bytes:
-        half = self.window // 2
-        nodes: list[Node] = [("Conv", "xwb", "c", {"pads": [half, half]}), ("Relu", "c", "y", {})]
+        pads = [self.window // 2] * (2 * self.rank)
+        nodes: list[Node] = [("Conv", "xwb", "c", {"pads": pads}), ("Relu", "c", "y", {})]
         return model_of(onnx, nodes, dict(zip("wb", self.fixed, strict=True)), self.values, ["y"])
 
     def numpy(self) -> Contender:

@@ -51,8 +51,8 @@ def _function(name: str) -> Case:
     return Case(lambda s: (Bessel if name == "jv" else Plain)(name, _extent(200_000, s)))
 
 
-def _one_signal(positions: int) -> Case:
-    return Case(lambda _: FixedConvolution(64, positions, 64), has_sizes=False)
+def _fixed(channels: int, extents: tuple[int, ...], filters: int) -> Case:
+    return Case(lambda _: FixedConvolution(channels, extents, filters), has_sizes=False)
 
 
 CASES: dict[str, Case] = {
@@ -66,7 +66,9 @@ CASES: dict[str, Case] = {
     "conv2d": Case(lambda s: Convolution(_extent(8, s), 32, (56, 56), 64, is_gradient=False)),
     "conv2d-gradient": Case(lambda s: Convolution(_extent(8, s), 32, (56, 56), 64, is_gradient=True)),
     "conv1d": Case(lambda s: Convolution(_extent(16, s), 32, (1024,), 64, is_gradient=False)),
-    **{f"conv1d-one-{n}": _one_signal(n) for n in (1, 8, 64)},
+    **{f"conv1d-one-{n}": _fixed(64, (n,), 64) for n in (1, 8, 64)},
+    "conv2d-one-80": _fixed(32, (225, 80), 32),
+    "conv2d-one-40": _fixed(48, (16, 40), 192),
     "mlp": Case(lambda s: Mlp(_extent(128, s))),
     "lstm": Case(lambda s: Lstm(batch=_extent(16, s))),
     "rnn": Case(lambda s: Rnn(_extent(100, s))),
