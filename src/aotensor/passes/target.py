@@ -52,6 +52,7 @@ class Target:
     direct_bytes: bytes that the second level cache holds while they are read repeatedly, such as B of a product.
     blas_work: smallest number of multiply-adds of a matrix product for which the caller's BLAS is used.
     packs_products: may matrix products allocate memory to pack their operands?
+    reads_windows: do products at positions read the windows of images where they are, instead of packed copies?
     largest_generated: largest number of rows or columns of a matrix that is factorised and solved without LAPACK.
     chunk_group, row_group: chunk sizes are multiples of this many elements, or rows.
     line_elements: elements of a line that are read twice, the second time from the last level cache.
@@ -101,6 +102,7 @@ class Target:
     direct_bytes: int = 1 << 20
     blas_work: int = 1 << 33
     packs_products: bool = True
+    reads_windows: bool = True
     largest_generated: int = 12
     chunk_group: int = 64
     row_group: int = 8

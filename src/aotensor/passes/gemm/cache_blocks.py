@@ -174,7 +174,7 @@ class Blocked:
         work = b.imul(b.imul(part, depth), tile.rows * tile.vectors * FUSED)
         is_first = b.compare("eq", number[2], b.index(0))
         operands = [
-            is_first.ssa, *(b.index(x).ssa for x in (*starts[:2], part, down, across, depth)), *packed, *self.result,
+            is_first.ssa, *(b.index(x).ssa for x in (*starts, part, down, across, depth)), *packed, *self.result,
         ]  # fmt: skip
         call_on_cores(
             b, self.target, self.form.symbol("tiles", tile), b.imul(parts, across), work, operands, self.on_cores
@@ -265,19 +265,19 @@ def define_panels(tile: Tile, form: Form) -> func.FuncOp:
 
 
 def define_tiles(tile: Tile, form: Form) -> func.FuncOp:
-    """Define @aot_gemm_tiles(start, size, count, is_first, i, j, part, down, across, k, panels of A, panels of B, C).
+    """Define @aot_gemm_tiles(start, size, count, is_first, i, j, p, part, down, across, k, panels of A, of B, C).
 
     It computes some tiles of a block of C that begins at [i, j] and has `down` × `across` tiles. Within each part of
     the rows, which has `part` tiles, tiles are numbered panel of B by panel of B. A panel of B stays in the first level
     cache while panels of A are streamed.
     """
-    arguments = [*[_INDEX] * 3, i1, *[_INDEX] * 6, *_panel_types(tile), *form.result]
+    arguments = [*[_INDEX] * 3, i1, *[_INDEX] * 7, *_panel_types(tile), *form.result]
 
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
         start, end = range_of_chunk(b, args)
         is_first = args[3]
-        i, j, part, down, across, k = (Scalar(x, "index") for x in args[4:10])
-        panels = args[10:]
+        i, j, p, part, down, across, k = (Scalar(x, "index") for x in args[4:11])
+        panels = args[11:]
 
         def column(unit: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
             number = b.index(b.ifloordiv(unit, across))
@@ -288,7 +288,7 @@ def define_tiles(tile: Tile, form: Form) -> func.FuncOp:
 
             def one(ip: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
                 row = b.iadd(i, b.imul(ip, tile.rows))
-                numbers = [b.index(x).ssa for x in (row, column, ip, jp, k)]
+                numbers = [b.index(x).ssa for x in (row, column, p, ip, jp, k)]
                 b.builder.insert(func.CallOp(form.symbol("tile", tile), [is_first, *numbers, *panels], []))
                 return ()
 

@@ -22,7 +22,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
 from aotensor.passes.gemm.cache_blocks import FUSED, Form, call_on_cores, range_of_chunk
 from aotensor.passes.gemm.direct import LONGEST
-from aotensor.passes.gemm.position_packing import position
+from aotensor.passes.gemm.position_windows import position
 from aotensor.passes.gemm.tile import ALIGNMENT, KernelBuilder, Tile, define
 from aotensor.passes.nest.work import quotient
 from aotensor.passes.target import Target

@@ -23,7 +23,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
 from aotensor.passes.gemm.cache_blocks import Form
 from aotensor.passes.gemm.direct import LONGEST, accumulate_dots, cover_by_dots, is_cheaper_by_dots
-from aotensor.passes.gemm.position_packing import position
+from aotensor.passes.gemm.position_windows import is_run, position
 from aotensor.passes.gemm.tile import ALIGNMENT, KernelBuilder, Tile, define
 
 _PACKING: Final = 3
@@ -73,23 +73,10 @@ def is_few(b: KernelBuilder, tile: Tile, most: int, args: Sequence[SSAValue]) ->
     is_little = b.and_(has_terms, b.compare("le", b.index(work), b.index(most)))
     (found,) = b.branch(
         b.and_(is_little, is_cheaper_by_dots(b, tile, m, n, k, copied=n, packing=_PACKING)),
-        lambda: [_is_run(b, few.a_depth, few.corner[2], k)],
+        lambda: [is_run(b, few.a_depth, few.corner[2], k)],
         lambda: [b.constant(False, "bool")],
     )
     return found
-
-
-def _is_run(b: KernelBuilder, table: SSAValue, start: Scalar, count: Scalar) -> Scalar:
-    """Emit the test whether `count` ≥ 1 positions from number `start` on are contiguous."""
-    first = position(b, table, start)
-
-    def differ(n: Scalar, found: list[Scalar]) -> Sequence[Scalar]:
-        wanted = b.cast(b.index(b.iadd(first, n)), "int64")
-        return [b.add(found[0], b.select(b.compare("eq", b.fetch(table, [b.iadd(start, n)], "int64"), wanted), *bits))]
-
-    bits = b.constant(0, "int64"), b.constant(1, "int64")
-    (found,) = b.loop(0, count, [b.constant(0, "int64")], differ)
-    return b.compare("eq", found, b.constant(0, "int64"))
 
 
 def define_dots_at(tile: Tile, form: Form, kinds: Sequence[Attribute]) -> func.FuncOp:
@@ -127,7 +114,7 @@ def define_dots_at(tile: Tile, form: Form, kinds: Sequence[Attribute]) -> func.F
 
 def _products(b: KernelBuilder, tile: Tile, few: _Few, x: SSAValue, scratch: SSAValue) -> None:
     (i0, j0, p0), (m, n, k) = few.corner, few.extents
-    is_run = _is_run(b, few.c_columns, j0, n)
+    is_line = is_run(b, few.c_columns, j0, n)
     depth = b.iadd(few.a_start, position(b, few.a_depth, p0))
 
     def place(i: Extent, j: Extent) -> Extent:
@@ -166,6 +153,6 @@ def _products(b: KernelBuilder, tile: Tile, few: _Few, x: SSAValue, scratch: SSA
         if columns == 1:
             write_elements()
         else:
-            b.branch(is_run, write_rows, write_elements)
+            b.branch(is_line, write_rows, write_elements)
 
     cover_by_dots(b, tile, (0, m), n, dots)

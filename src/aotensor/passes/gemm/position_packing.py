@@ -10,29 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, func, vector
-from xdsl.dialects.builtin import IndexType, VectorType
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
 
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.types import i1
 from aotensor.passes.gemm.cache_blocks import Form
 from aotensor.passes.gemm.pack import BLOCK, transposed
+from aotensor.passes.gemm.position_windows import AHEAD, Pieces, Windows, position
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
 
 
-def position(b: KernelBuilder, table: SSAValue, at: Extent) -> Scalar:
-    """Load an entry of a table of positions."""
-    return b.cast(b.fetch(table, [at], "int64"), "index")
-
-
-def define_pack_at(tile: Tile, width: int, form: Form) -> func.FuncOp:
+def define_pack_at(tile: Tile, width: int, form: Form, reads_windows: bool) -> func.FuncOp:
     """Define @aot_gemm_at_pack<W>(first, last, X, rows, depths, start, w₀, p₀, live, count, panels).
 
     It packs elements of X: `live` rows from w₀ on, `count` elements each from p₀ on. first, last: the range of panels
-    to pack. start: offset added to all positions.
+    to pack. start: offset added to all positions. reads_windows: do panels of B stay empty that tiles read in place?
     """
     index = IndexType()
     panels = memref_type_of(tile.element, [None, None, width])
@@ -46,6 +41,12 @@ def define_pack_at(tile: Tile, width: int, form: Form) -> func.FuncOp:
         pack = _PackAt(b, tile, lanes, source, rows, depths, Scalar(start, "index"), args[-1])
 
         def pack_panel(panel: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+            if width != tile.columns or not reads_windows:
+                return pack_vectors(panel)
+            windows = Windows.of(b, tile, (source, rows, depths, start), b.iadd(w, b.imul(panel, width)), p, count)
+            return b.branch(windows.is_direct, lambda: (), lambda: pack_vectors(panel))
+
+        def pack_vectors(panel: Scalar) -> Sequence[Scalar]:
             def pack_vector(number: Scalar) -> None:
                 at = b.imin(b.imul(number, lanes), width - lanes)  # the last one may overlap
                 shift = b.iadd(b.imul(panel, width), at)
@@ -86,46 +87,38 @@ class _PackAt:
     def run(self, x: _Vector, p: Extent, count: Scalar) -> None:
         """Pack one vector of rows over the whole depth, by the first method that its positions allow."""
         b = self.b
-        end = b.isub(b.iadd(x.row, x.live), 1)
-        first = self._row(b.imin(x.row, b.imax(end, 0)))
-        last = b.isub(self._row(b.imax(end, 0)), b.isub(x.live, 1))
-
-        def lengthen(i: Scalar, found: list[Scalar]) -> Sequence[Scalar]:
-            goes_on = b.and_(b.compare("eq", found[0], i), self._is_at(x, i, first))
-            return [b.select(goes_on, b.index(b.iadd(i, 1)), found[0])]
-
-        (split,) = b.sweep(0, x.live, [b.index(0)], lengthen)
-        (has_two,) = b.sweep(
-            split, x.live, [b.constant(True, "bool")], lambda i, found: [b.and_(found[0], self._is_at(x, i, last))]
-        )
-        is_whole = b.compare("eq", split, b.index(self.lanes))
+        start = b.imin(x.row, b.imax(b.isub(b.extent_of(self.rows, 0), 1), 0))
+        pieces = Pieces.of(b, self.rows, start, b.imax(x.live, 1))
         b.branch(
-            is_whole,
-            lambda: self._each(x, p, count, lambda at: b.read(self.source, [b.iadd(at, first)], self.lanes)),
-            lambda: self._in_pieces(x, p, count, (first, last), (split, has_two)),
+            b.compare("eq", pieces.split, b.index(self.lanes)),
+            lambda: self._each(
+                x, p, count, pieces, lambda at: b.read(self.source, [b.iadd(at, pieces.first)], self.lanes)
+            ),
+            lambda: self._in_pieces(x, p, count, pieces),
         )
 
-    def _in_pieces(
-        self, x: _Vector, p: Extent, count: Scalar, starts: tuple[Extent, Extent], found: tuple[Scalar, Scalar]
-    ) -> Sequence[Scalar]:
+    def _in_pieces(self, x: _Vector, p: Extent, count: Scalar, pieces: Pieces) -> Sequence[Scalar]:
         b = self.b
-        split, has_two = found
         if not self.tile.has_masks:
             return self._by_depth(x, p, count)
-        every = VectorType(i1, [self.lanes])
-        before, alive = b.first_lanes(split, self.lanes), b.first_lanes(x.live, self.lanes)
-        behind = b.emit(arith.XOrIOp(before, alive, every), "raw").ssa
+        masks = pieces.masks(b, x.live, self.lanes)
+        return b.branch(
+            pieces.is_known,
+            lambda: self._each(x, p, count, pieces, lambda at: pieces.load(b, self.source, at, self.lanes, masks)),
+            lambda: self._by_depth(x, p, count),
+        )
 
-        def both(at: Extent) -> Scalar:
-            one = b.read(self.source, [b.iadd(at, starts[0])], self.lanes, before)
-            where = [b.index(b.iadd(at, starts[1])).ssa]
-            return Scalar(b.emit(vector.MaskedLoadOp(self.source, where, behind, one.ssa), "raw").ssa, b.dtype)
-
-        return b.branch(has_two, lambda: self._each(x, p, count, both), lambda: self._by_depth(x, p, count))
-
-    def _each(self, x: _Vector, p: Extent, count: Scalar, value: Callable[[Extent], Scalar]) -> Sequence[Scalar]:
+    def _each(
+        self, x: _Vector, p: Extent, count: Scalar, pieces: Pieces, value: Callable[[Extent], Scalar]
+    ) -> Sequence[Scalar]:
         b = self.b
-        b.emit_loop(count, lambda q: b.write(value(self._depth(b.iadd(p, q))), self.target, [x.panel, q, x.at]))
+
+        def copy(q: Scalar) -> None:
+            at = self._depth(b.iadd(p, q))
+            b.prefetch(self.source, [b.iadd(at, b.iadd(pieces.first, AHEAD * self.lanes))])
+            b.write(value(at), self.target, [x.panel, q, x.at])
+
+        b.emit_loop(count, copy)
         return ()
 
     def _by_depth(self, x: _Vector, p: Extent, count: Scalar) -> Sequence[Scalar]:
@@ -191,8 +184,3 @@ class _PackAt:
 
     def _depth(self, number: Extent) -> Extent:
         return self.b.iadd(self.start, position(self.b, self.depths, number))
-
-    def _is_at(self, x: _Vector, i: Scalar, start: Extent) -> Scalar:
-        """Emit the test whether row i of a vector is at position `start` + i."""
-        b = self.b
-        return b.compare("eq", self._row(b.iadd(x.row, i)), b.index(b.iadd(start, i)))

@@ -25,12 +25,15 @@ from aotensor.ir.types import i1, i8, i64
 from aotensor.passes.gemm.cache_blocks import Blocked, Form, define_panels, define_tiles
 from aotensor.passes.gemm.position_chunks import parts_at
 from aotensor.passes.gemm.position_dots import define_dots_at, is_few
-from aotensor.passes.gemm.position_packing import define_pack_at, position
+from aotensor.passes.gemm.position_packing import define_pack_at
+from aotensor.passes.gemm.position_windows import Windows, is_run, position
 from aotensor.passes.gemm.tile import ALIGNMENT, KernelBuilder, Tile, accumulate, by_height, define
 from aotensor.passes.target import Target
 
 PREFIX_AT: Final = "aot_gemm_at"
 _TABLE: Final = memref_type_of(i64, [None])
+_PREFETCHED: Final = 128
+"""Fewest terms of the sums of a tile whose elements of C are prefetched, which takes as long as three terms."""
 
 
 def arguments_at(element: Attribute) -> list[Attribute]:
@@ -54,20 +57,20 @@ def functions_at(tile: Tile, target: Target) -> list[func.FuncOp]:
         define_dots_at(tile, form, _kinds(form)),
         define_panels(tile, form),
         define_tiles(tile, form),
-        _define_tile(tile, form),
-        *(define_pack_at(tile, width, form) for width in sorted({tile.rows, tile.columns})),
+        _define_tile(tile, form, target.reads_windows),
+        *(define_pack_at(tile, width, form, target.reads_windows) for width in sorted({tile.rows, tile.columns})),
     ]  # fmt: skip
 
 
 def _form(tile: Tile) -> Form:
     """The form of operands at positions: a buffer, positions of its rows and along the depth, and its start index."""
     where = (memref_type_of(tile.element, [None]), _TABLE, _TABLE, IndexType())
-    return Form(PREFIX_AT, where, where)
+    return Form(PREFIX_AT, where, (*where, *where))
 
 
 def _kinds(form: Form) -> list[Attribute]:
     """Argument types of a part: A, B and C with positions and starts; the part's start and extent along m, n, k."""
-    return [*form.source, *form.source, *form.result, *[IndexType()] * 6]
+    return [*form.source, *form.result, *[IndexType()] * 6]
 
 
 def _define_part(tile: Tile, target: Target, form: Form, packs: bool) -> func.FuncOp:
@@ -101,7 +104,7 @@ def _define_blocked(tile: Tile, target: Target, form: Form) -> func.FuncOp:
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
         widest = target.near_bytes // target.product_depth  # few filters, many windows: their panels are reused soon
         corner, extents = _part(args)
-        operands = (args[:8], args[8:12])
+        operands = (args[:8], args[4:12])
         Blocked(b, tile, target, form, extents, operands, widest, corner, on_cores=False).run()
         return [b.constant(0, "int32")]
 
@@ -141,27 +144,40 @@ def _without_memory(b: KernelBuilder, tile: Tile, operands: Sequence[SSAValue]) 
 # --- tiles -----------------------------------------------------------------------------------------------------------
 
 
-def _define_tile(tile: Tile, form: Form) -> func.FuncOp:
-    """Define @aot_gemm_at_tile(is_first, i, j, ip, jp, count, panels of A, panels of B, C, rows, columns, start).
+def _define_tile(tile: Tile, form: Form, reads_windows: bool) -> func.FuncOp:
+    """Define @aot_gemm_at_tile(is_first, i, j, p, ip, jp, count, panels of A, panels of B, B, columns, depths, start,
+    C, rows, columns, start).
 
-    It computes one tile: stores (if `is_first`) or adds Σ_p A[ip, p, r]·B[jp, p, s], p < count, for row i + r and
-    column j + s of C.
+    It computes one tile: stores (if `is_first`) or adds Σ_q A[ip, q, r]·B[p + q, j + s], q < count, for row i + r and
+    column j + s of C. B is read from panel `jp`, or where it is.   reads_windows: may B be read where it is?
     """
     kinds = [memref_type_of(tile.element, [None, None, width]) for width in (tile.rows, tile.columns)]
-    arguments = [i1, *[IndexType()] * 5, *kinds, *form.result]
+    arguments = [i1, *[IndexType()] * 6, *kinds, *form.result]
 
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-        i, j, ip, jp, count = (Scalar(x, "index") for x in args[1:6])
-        panels_a, panels_b, c, rows, columns, start = args[6:]
+        i, j, p, ip, jp, count = (Scalar(x, "index") for x in args[1:7])
+        panels_a, panels_b = args[7:9]
+        c, rows, columns, start = args[13:17]
         live = b.isub(b.extent_of(rows, 0), i)
+        windows = Windows.of(b, tile, args[9:13], j, p, count)
 
         def compute(tile: Tile) -> None:
-            sums = accumulate(
-                b, tile, count,
-                lambda p, r: b.fetch(panels_a, [ip, p, r], tile.dtype),
-                lambda p, v: b.read(panels_b, [jp, p, v * tile.lanes], tile.lanes),
-            )  # fmt: skip
-            _Writer(b, tile, Scalar(args[0], "bool"), c, (rows, columns), Scalar(start, "index"), (i, j)).run(sums)
+            writer = _Writer(b, tile, Scalar(args[0], "bool"), c, (rows, columns), Scalar(start, "index"), (i, j))
+            is_long = b.compare("ge", b.index(count), b.index(_PREFETCHED))
+            b.branch(is_long, writer.prefetch, lambda: ())
+
+            def element(q: Scalar, r: int) -> Scalar:
+                return b.fetch(panels_a, [ip, q, r], tile.dtype)
+
+            def of_panels() -> list[Scalar]:
+                return accumulate(
+                    b, tile, count, element, lambda q, v: b.read(panels_b, [jp, q, v * tile.lanes], tile.lanes)
+                )
+
+            def of_windows() -> list[Scalar]:
+                return windows.accumulate(b, tile, count, element)
+
+            writer.run(b.branch(windows.is_direct, of_windows, of_panels) if reads_windows else of_panels())
 
         by_height(b, tile, live, compute)
         return ()
@@ -187,6 +203,17 @@ class _Writer:
         self.start, self.corner = start, corner
         self.live = tuple(b.isub(b.extent_of(table, 0), at) for table, at in zip(tables, corner, strict=True))
 
+    def prefetch(self) -> Sequence[Scalar]:
+        """Prefetch the cache lines of C while the sums are computed, as if the lanes of vectors were contiguous."""
+        b, tile = self.b, self.tile
+        rows, columns = (b.isub(b.extent_of(table, 0), 1) for table in (self.rows, self.columns))
+        for r in range(tile.rows):
+            row = b.iadd(self.start, position(b, self.rows, b.imin(b.iadd(self.corner[0], r), rows)))
+            for v in range(tile.vectors):
+                column = b.imin(b.iadd(self.corner[1], v * tile.lanes), columns)
+                b.prefetch(self.c, [b.iadd(row, position(b, self.columns, column))], is_write=True)
+        return ()
+
     def run(self, sums: Sequence[Scalar]) -> None:
         b, tile = self.b, self.tile
         is_full = b.and_(
@@ -201,14 +228,7 @@ class _Writer:
         b, lanes = self.b, self.tile.lanes
         total = b.constant(True, "bool")
         for v in range(self.tile.vectors):
-            first = b.iadd(self.corner[1], v * lanes)
-            place = position(b, self.columns, first)
-
-            def follows(s: Scalar, found: list[Scalar], first: Extent = first, place: Scalar = place) -> list[Scalar]:
-                here = position(b, self.columns, b.iadd(first, s))
-                return [b.and_(found[0], b.compare("eq", here, b.index(b.iadd(place, s))))]
-
-            (total,) = b.sweep(1, lanes, [total], follows)
+            total = b.and_(total, is_run(b, self.columns, b.iadd(self.corner[1], v * lanes), lanes))
         return total
 
     def _place(self, r: Extent, s: Extent) -> Extent:

@@ -64,6 +64,11 @@ class Tile:
         return self.vector_bytes > 16
 
     @property
+    def has_cheap_masks(self) -> bool:
+        """Do masks have registers of their own, and masked loads take no longer than others? Those of AVX-512."""
+        return self.vector_bytes == 64
+
+    @property
     def element(self) -> Attribute:
         kind: Attribute = element_type(self.dtype)
         return kind

@@ -16,19 +16,19 @@ from aotensor.passes.gemm.tile import ALIGNMENT, KernelBuilder, Tile, accumulate
 
 
 def define_tile(tile: Tile) -> func.FuncOp:
-    """Define @aot_gemm_tile(is_first, i, j, ip, jp, count, panels of A, panels of B, C): one tile over one block of k.
+    """Define @aot_gemm_tile(is_first, i, j, p, ip, jp, count, panels of A, panels of B, C): one tile, one block of k.
 
     C[i + r, j + s] is set if `is_first`, else incremented by Σ_p A[ip, p, r]·B[jp, p, s], p < count, inside the bounds
     of C.
     """
     index = IndexType()
     kinds = [memref_type_of(tile.element, [None, None, width]) for width in (tile.rows, tile.columns)]
-    arguments = [i1, *[index] * 5, *kinds, memref_type_of(tile.element, [None, None])]
+    arguments = [i1, *[index] * 6, *kinds, memref_type_of(tile.element, [None, None])]
 
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
         is_first = Scalar(args[0], "bool")
-        i, j, ip, jp, count = (Scalar(x, "index") for x in args[1:6])
-        panels_a, panels_b, c = args[6:]
+        i, j, _, ip, jp, count = (Scalar(x, "index") for x in args[1:7])
+        panels_a, panels_b, c = args[7:]
         height, width = b.isub(b.extent_of(c, 0), i), b.isub(b.extent_of(c, 1), j)
 
         def compute(tile: Tile) -> None:
