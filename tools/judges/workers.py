@@ -74,14 +74,26 @@ def _forward(process: subprocess.Popen[str], lines: queue.Queue[str]) -> None:
 
 def shortest(call: Callable[[], Any], seconds: float = 0.2) -> float:
     """The shortest of many averages of calls, in seconds. seconds: approximate time of the measurement"""
-    start = perf_counter()
-    call()
-    once = max(perf_counter() - start, 1e-7)
-    loops = max(1, int(seconds / 20 / once))
-    best, end = float("inf"), perf_counter() + seconds
-    while perf_counter() < end or best == float("inf"):
+    return in_turns([call], seconds)[0]
+
+
+def in_turns(
+    calls: Sequence[Callable[[], Any]], seconds: float, clock: Callable[[], float] = perf_counter
+) -> list[float]:
+    """The shortest of many averages of each of some calls, which take turns, in seconds.
+
+    seconds: approximate time of the measurement of each. clock: `time.thread_time` leaves other programs out
+    """
+    loops = []
+    for call in calls:
         start = perf_counter()
-        for _ in range(loops):
-            call()
-        best = min(best, (perf_counter() - start) / loops)
+        call()
+        loops.append(max(1, int(seconds / 20 / max(perf_counter() - start, 1e-7))))
+    best, end = [float("inf")] * len(calls), perf_counter() + seconds * len(calls)
+    while perf_counter() < end or best[-1] == float("inf"):
+        for k, (call, count) in enumerate(zip(calls, loops, strict=True)):
+            start = clock()
+            for _ in range(count):
+                call()
+            best[k] = min(best[k], (clock() - start) / count)
     return best

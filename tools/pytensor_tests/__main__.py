@@ -20,11 +20,11 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+from tools.judges.origin import commit
 from tools.pytensor_tests.files import FILES
 from tools.pytensor_tests.table import File, Result, page
 from tools.pytensor_tests.verdict import verdict
@@ -38,8 +38,9 @@ def run(folder: Path, name: str, seconds: float, test_seconds: float, resumes: b
     record = _record(folder, name)
     record.parent.mkdir(exist_ok=True)
     begun = load(folder, name)
-    if not (resumes and begun and (begun.commit, begun.llvmlite) == (_commit(), version("llvmlite"))):
-        _write(record, {"commit": _commit(), "llvmlite": version("llvmlite")}, "w")
+    here = commit("src", "runtime", "tools/pytensor_tests")
+    if not (resumes and begun and (begun.commit, begun.llvmlite) == (here, version("llvmlite"))):
+        _write(record, {"commit": here, "llvmlite": version("llvmlite")}, "w")
     elif begun.end == "done":
         return
     environment = os.environ | {
@@ -69,18 +70,6 @@ def load(folder: Path, name: str) -> File | None:
     found = [Result(line["test"], *verdict(line), line["compiled"]) for line in lines if "test" in line]
     end = lines[-1].get("end", "") if lines else ""
     return File(found, head["commit"], head["llvmlite"], end)
-
-
-@cache
-def _commit() -> str:
-    """The current commit, with a plus if sources have uncommitted changes."""
-
-    def git(*arguments: str) -> str:
-        made = subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True)
-        return made.stdout.strip()
-
-    changed = git("status", "--porcelain", "--", "src", "runtime", "tools/pytensor_tests")
-    return git("rev-parse", "--short=7", "HEAD") + "+" * bool(changed)
 
 
 def _record(folder: Path, name: str) -> Path:

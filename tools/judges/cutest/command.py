@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tools.judges.cutest.page import PAGE, page
+from tools.judges.origin import write_page
 from tools.judges.workers import run_each
 
 CLOSE: Final = 1e-8
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     if options.page:
         PAGE.parent.mkdir(exist_ok=True)
         drawn = options.sample or len(chosen), options.sample, options.seed, options.largest
-        PAGE.write_text(page(rows, *drawn, is_noisy=options.noisy), encoding="utf-8")
+        write_page(PAGE, page(rows, *drawn, is_noisy=options.noisy))
     return 1 if counts["wrong"] else 0
 
 

@@ -15,6 +15,7 @@ from tools.judges.integrate.ours import METHODS
 from tools.judges.integrate.page import PAGE, PEERS, cheapest, page, ratio
 from tools.judges.integrate.problem import Problem
 from tools.judges.integrate.problems import PROBLEMS
+from tools.judges.origin import write_page
 from tools.judges.workers import run_each
 
 CLOSE: Final = 1e-8
@@ -95,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
     counts = {key: sum(one == key for one, _ in rows) for key in ("right", "wrong", "failed")}
     sys.stdout.write(", ".join(f"{count} {key}" for key, count in counts.items()) + "\n")
     if options.page:
-        PAGE.write_text(page(rows, options.noisy), encoding="utf-8")
+        write_page(PAGE, page(rows, options.noisy))
     return 1 if counts["wrong"] else 0
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from tools.judges.npbench.kernels import KERNELS
 from tools.judges.npbench.page import PAGE, page
 from tools.judges.npbench.worker import BY_DIFFERENCES
+from tools.judges.origin import write_page
 from tools.judges.workers import run as run_worker
 
 CLOSE_DACE: Final = 1e-6
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.write(", ".join(f"{count} {key}" for key, count in counts.items()) + "\n")
     if options.page:
         PAGE.parent.mkdir(exist_ok=True)
-        PAGE.write_text(page(rows, options.noisy), encoding="utf-8")
+        write_page(PAGE, page(rows, options.noisy))
     return 1 if counts["wrong"] else 0
 
 

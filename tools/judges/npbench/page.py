@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from math import exp, log
@@ -54,7 +53,6 @@ def page(rows: Sequence[tuple[str, dict[str, Any]]], is_noisy: bool = False) -> 
         text += (
             "- DaCe: its `auto_optimize` for CPUs, on one core and without a BLAS library: its products are loops.\n"
         )
-    text += f"- The machine: {platform.machine()}, {_processor()}.\n"
     peers = [name for name in PEERS if name in ("numpy", "jax") or name in peers]
     for size in dict.fromkeys(found["size"] for _, found in rows):
         group = [(one, found) for one, found in rows if found["size"] == size]
@@ -152,8 +150,3 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return ""
-
-
-def _processor() -> str:
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
-    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), platform.processor())

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from tools.judges.onnx.models import MODELS, wheel_of
 from tools.judges.onnx.page import PAGE, page
+from tools.judges.origin import origin, write_page
 from tools.judges.workers import run as run_worker
 
 CLOSE: Final = 1e-4
@@ -52,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
                 break
         slope = parts.get("gradient", {})
         reason = slope.pop("failed", None)
-        found = {**slope, **parts["values"], "name": model.name, "failed_gradient": reason}
+        found = {**slope, **parts["values"], "name": model.name, "failed_gradient": reason, "origin": origin()}
         known[model.name] = found
         sys.stdout.write(_line(found) + "\n")
         sys.stdout.flush()
@@ -63,7 +64,8 @@ def run(options: argparse.Namespace) -> int:
     counts = {key: sum(one == key for _, one, _ in rows) for key in ("right", "wrong", "failed")}
     sys.stdout.write(", ".join(f"{count} {key}" for key, count in counts.items()) + "\n")
     if options.page:
-        PAGE.write_text(page(rows), encoding="utf-8")
+        origins = {model.name: found["origin"] for model, _, found in rows if "origin" in found}
+        write_page(PAGE, page(rows), origins)
     return 1 if counts["wrong"] else 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -25,7 +24,8 @@ Models are compiled from the files as they are, and compared with onnxruntime {t
 - extents: *open*, the library serves all extents that the model leaves open; *given*, aotensor refuses the file
   without extents, and those of the input are given as `shapes=`. The reasons are below the table.
 - compile: processor seconds from the file to the library. first: seconds from the file to the first value.
-- ms: the shortest of many averages on bound buffers, for both programs, on one core and on two.
+- ms: the shortest of many averages on bound buffers, both programs in turns, on one core (time of the processor) and
+  on two (time of the clock).
 - gradient: of a random sum of the first output, by the first input of floats, or the largest initializer (weight);
   error against central differences of the reference in float64 along a random direction; 1e-3 is allowed. In brackets
   where float32 is not exact enough: the error of the gradient compiled for float64.
@@ -55,7 +55,7 @@ def page(rows: Sequence[tuple[Shipped, str, dict[str, Any]]]) -> str:
                 f"On {name} our time is {median(ratios):.2f} of onnxruntime's in the median, at most "
                 f"{max(ratios):.2f}, and at most 1.1 for {fast} of {len(ratios)}.\n"
             )
-    text += f"The machine: {platform.machine()}, {_processor()}.\n\n" + _HEAD
+    text += "\n" + _HEAD
     text += "".join(_row(model, verdict, found) for model, verdict, found in rows)
     text += "".join(f"| {name} |  |  | no model |{' |' * 13}\n" for name in WITHOUT)
     text += _GRADIENTS + "".join(_slope(model, found) for model, found in done)
@@ -68,11 +68,6 @@ def page(rows: Sequence[tuple[Shipped, str, dict[str, Any]]]) -> str:
 
 def _ratio(found: dict[str, Any], count: int) -> float:
     return float(found[f"call{count}"] / found[f"theirs{count}"])
-
-
-def _processor() -> str:
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
-    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), platform.processor())
 
 
 def _row(model: Shipped, verdict: str, found: dict[str, Any]) -> str:

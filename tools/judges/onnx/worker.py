@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter, process_time, thread_time
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +23,7 @@ import onnx
 import onnxruntime
 from tools.judges.onnx.doubles import doubled
 from tools.judges.onnx.models import MODELS, Arrays, Shipped, inputs_of, wheel_of
-from tools.judges.workers import shortest
+from tools.judges.workers import in_turns, shortest
 
 import aotensor as aot
 from aotensor.errors import AotensorError
@@ -134,8 +134,9 @@ class Measured:
         names = [item.name for item in library.spec.inputs]
         for threads in (1, 2):
             arrays = dict(zip(names, self.inputs[0].values(), strict=True))
-            facts[f"call{threads}"] = shortest(library.bind(num_threads=threads, **arrays), TIMING)
-            facts[f"theirs{threads}"] = shortest(caller(session_of(self.path, threads), self.inputs[0]), TIMING)
+            calls = library.bind(num_threads=threads, **arrays), caller(session_of(self.path, threads), self.inputs[0])
+            clock = thread_time if threads == 1 else perf_counter
+            facts[f"call{threads}"], facts[f"theirs{threads}"] = in_turns(calls, TIMING, clock)
 
     def differentiate(self) -> None:
         """Compile the gradient of a random sum of the first output, and check it by differences."""
@@ -160,7 +161,7 @@ class Measured:
         facts["error_gradient"] = self._by_differences(slope, inputs, weights, np.asarray(found, "float64"))
         names = [item.name for item in library.spec.inputs]
         known = dict(zip(names, inputs.values(), strict=False))
-        facts["gradient1"] = shortest(library.bind(num_threads=1, **known), TIMING)
+        [facts["gradient1"]] = in_turns([library.bind(num_threads=1, **known)], TIMING, thread_time)
         facts["gradient2"] = shortest(library.bind(num_threads=2, **known), TIMING)
 
     def _slope_name(self) -> str:

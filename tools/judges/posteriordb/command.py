@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tools.judges.origin import write_page
 from tools.judges.posteriordb.data import Recorded, recorded
 from tools.judges.posteriordb.models import CLOSE, KINDS, LOOSE
 from tools.judges.posteriordb.page import PAGE, page
@@ -71,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     sys.stdout.write(f"{len(rows) - len(wrong)} of {len(rows)} right\n")
     if options.page:
         PAGE.parent.mkdir(exist_ok=True)
-        PAGE.write_text(page(rows, sorted(set(known) - {row.name for row in rows})), encoding="utf-8")
+        write_page(PAGE, page(rows, sorted(set(known) - {row.name for row in rows})))
     return 1 if wrong else 0
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 import scipy
+from tools.judges.origin import write_page
 from tools.judges.special.tables import FOLDER, TABLES, Numbers, Table, read
 
 import aotensor as aot
@@ -81,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     wrong = sum(row.is_wrong for row in rows)
     sys.stdout.write(f"{len(rows) - wrong} of {len(rows)} tables right, {sum(row.points for row in rows)} points\n")
     if options.page:
-        PAGE.write_text(page(rows), encoding="utf-8")
+        write_page(PAGE, page(rows))
     return 1 if wrong else 0
 
 
