@@ -5,15 +5,95 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 
-class Scalar(Protocol):
-    """A scalar SSA value; `dtype` is the name of a dtype, or "index" for extents and loop counters."""
+class Scalar(ABC):
+    """A scalar SSA value; `dtype` is the name of a dtype, or "index" for extents and loop counters.
 
-    @property
-    def dtype(self) -> str: ...
+    Operators emit operations. A Python number becomes a constant of the dtype of the other operand. As in C, `/` and
+    `%` of integers truncate; `//` of indices rounds down. `==` compares handles; `builder.compare("eq", x, y)` values.
+    """
+
+    dtype: str
+    __slots__ = ()
+    __array_ufunc__: ClassVar[None] = None  # NumPy's numbers let the operators below decide
+
+    @abstractmethod
+    def operate(self, verb: str, *operands: Any) -> Self:
+        """Emit a method of `ScalarBuilder`, or a comparison by its predicate, on one or two operands."""
+
+    def __add__(self, other: Scalar | float) -> Self:
+        return self.operate("add", self, other)
+
+    def __radd__(self, other: Scalar | float) -> Self:
+        return self.operate("add", other, self)
+
+    def __sub__(self, other: Scalar | float) -> Self:
+        return self.operate("sub", self, other)
+
+    def __rsub__(self, other: Scalar | float) -> Self:
+        return self.operate("sub", other, self)
+
+    def __mul__(self, other: Scalar | float) -> Self:
+        return self.operate("mul", self, other)
+
+    def __rmul__(self, other: Scalar | float) -> Self:
+        return self.operate("mul", other, self)
+
+    def __truediv__(self, other: Scalar | float) -> Self:
+        return self.operate("div", self, other)
+
+    def __rtruediv__(self, other: Scalar | float) -> Self:
+        return self.operate("div", other, self)
+
+    def __floordiv__(self, other: Scalar | float) -> Self:
+        return self.operate("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Scalar | float) -> Self:
+        return self.operate("floordiv", other, self)
+
+    def __mod__(self, other: Scalar | float) -> Self:
+        return self.operate("rem", self, other)
+
+    def __neg__(self) -> Self:
+        return self.operate("neg", self)
+
+    def __abs__(self) -> Self:
+        return self.operate("abs", self)
+
+    def __and__(self, other: Scalar | float) -> Self:
+        return self.operate("and_", self, other)
+
+    def __or__(self, other: Scalar | float) -> Self:
+        return self.operate("or_", self, other)
+
+    def __xor__(self, other: Scalar | float) -> Self:
+        return self.operate("xor", self, other)
+
+    def __invert__(self) -> Self:
+        return self.operate("not_", self)
+
+    def __lshift__(self, other: Scalar | float) -> Self:
+        return self.operate("shift_left", self, other)
+
+    def __rshift__(self, other: Scalar | float) -> Self:
+        """Shift right: arithmetic for signed integers, logical for unsigned ones."""
+        return self.operate("shift_right", self, other)
+
+    def __lt__(self, other: Scalar | float) -> Self:
+        return self.operate("lt", self, other)
+
+    def __le__(self, other: Scalar | float) -> Self:
+        return self.operate("le", self, other)
+
+    def __gt__(self, other: Scalar | float) -> Self:
+        return self.operate("gt", self, other)
+
+    def __ge__(self, other: Scalar | float) -> Self:
+        return self.operate("ge", self, other)
 
 
 class Tensor(Protocol):
@@ -31,7 +111,7 @@ ScalarFunction: TypeAlias = "Callable[..., Any]"
 
 
 class ScalarBuilder(Protocol):
-    """Scalar operations at one insertion point: the body of an elementwise operation, or the function itself.
+    """Scalar operations without an operator, for the body of an elementwise operation, or for the function itself.
 
     Operands of one operation have one dtype; `cast` converts. Comparisons give bool.
     """
@@ -76,7 +156,7 @@ class ScalarBuilder(Protocol):
         """
         ...
 
-    # index arithmetic; two ints give an int, so that what is known at compile time stays known
+    # of extents; two ints give an int, so that what is known at compile time stays known
     def iadd(self, x: Extent, y: Extent) -> Extent: ...
     def isub(self, x: Extent, y: Extent) -> Extent: ...
     def imul(self, x: Extent, y: Extent) -> Extent: ...

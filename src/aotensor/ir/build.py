@@ -27,10 +27,10 @@ from aotensor.ir.import_graph import import_graph
 from aotensor.ir.index_builder import Extent, Tensor
 from aotensor.ir.location import Locations, locate_after
 from aotensor.ir.regions import Regions
-from aotensor.ir.scalar_builder import Scalar, declare_special_functions
+from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.tensor_builder import TensorBuilder
 from aotensor.ir.types import index, value_type
-from aotensor.ir.upstream import value_name
+from aotensor.ir.upstream import declare_special_functions, value_name
 
 
 @dataclass(frozen=True)

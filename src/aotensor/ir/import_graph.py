@@ -89,7 +89,8 @@ class _Importer:
         last = self.builder.block.last_op
         try:
             builder: Any = self.builder  # the protocol says Tensor, the builder needs its own type
-            lowered: Any = node.op.lower(builder, *operands)
+            with builder.scalars.active():
+                lowered: Any = node.op.lower(builder, *operands)
         except AotensorError as error:
             if error.is_located:
                 raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.builder import Builder
@@ -22,6 +22,7 @@ from aotensor.ir.scalar_builder import Scalar, ScalarBuilder
 from aotensor.ir.types import SEGMENTS, element_type, i64, index, segment_sizes
 
 Extent: TypeAlias = int | Scalar
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,6 +106,15 @@ class IndexBuilder(ScalarBuilder):
         """Do not reuse these index values: later equal computations are emitted again."""
         self._numbered = {key: x for key, x in self._numbered.items() if x.ssa not in values}
 
+    def operate(self, verb: str, *operands: Any) -> Scalar:
+        """Emit an operator; of extents and ints, what is known stays known and equal computations are emitted once."""
+        if any(isinstance(x, Scalar) and x.ssa.type == index for x in operands):
+            fold = {"add": self.iadd, "sub": self.isub, "mul": self.imul, "floordiv": self.ifloordiv}.get(verb)
+            if fold is not None:
+                return fold(*operands)  # type: ignore[return-value]
+            operands = tuple(x if isinstance(x, Scalar) else self.index(x) for x in operands)
+        return super().operate(verb, *operands)
+
     def iadd(self, x: Extent, y: Extent) -> Extent:
         if x == 0 or y == 0:
             return y if x == 0 else x
@@ -162,18 +172,19 @@ class IndexBuilder(ScalarBuilder):
         operands = [*start, *fixed]
         kinds = [x.ssa.type for x in operands]
         before, after = Block(arg_types=kinds), Block(arg_types=kinds)
-        condition = goes_on(*self._inside(before, operands))
+        condition = self._inside(before, operands, goes_on)
         before.add_op(scf.ConditionOp(condition.ssa, *before.args))
-        values = step(*self._inside(after, operands))
+        values = self._inside(after, operands, step)
         after.add_op(scf.YieldOp(*(x.ssa for x in values), *after.args[len(start) :]))
         op = scf.WhileOp([x.ssa for x in operands], kinds, [before], [after])
         self.builder.insert(op)
         return [Scalar(result, x.dtype) for result, x in zip(op.results, start, strict=False)]
 
-    def _inside(self, block: Block, operands: Sequence[Scalar]) -> tuple[IndexBuilder, *tuple[Scalar, ...]]:
-        """A builder at the end of a block, and its arguments as scalars."""
+    def _inside(self, block: Block, operands: Sequence[Scalar], fn: Callable[..., _T]) -> _T:
+        """fn(builder, *arguments), emitted at the end of a block with the arguments of the block as scalars."""
         arguments = (Scalar(argument, x.dtype) for argument, x in zip(block.args, operands, strict=True))
-        return IndexBuilder(Builder(InsertPoint.at_end(block)), self.fastmath), *arguments
+        with IndexBuilder(Builder(InsertPoint.at_end(block)), self.fastmath).active() as b:
+            return fn(b, *arguments)
 
     def _fold(self, on_ints: Callable[[int, int], int], op: type[Operation], x: Extent, y: Extent) -> Extent:
         if isinstance(x, int) and isinstance(y, int):
@@ -232,6 +243,12 @@ class BodyBuilder(IndexBuilder):
             if isinstance(owner, Operation) and not counter.ssa.uses:
                 owner.detach()
                 owner.erase()
+
+
+def end_of_block(builder: Builder, start: SSAValue, size: SSAValue, end: SSAValue) -> SSAValue:
+    """min(start + size, end): where a block of iterations ends."""
+    with ScalarBuilder(builder).active() as b:
+        return b.minimum(Scalar(start, dtypes.INDEX) + Scalar(size, dtypes.INDEX), Scalar(end, dtypes.INDEX)).ssa
 
 
 # --- generics --------------------------------------------------------------------------------------------------------

@@ -270,7 +270,7 @@ class LoopBuilder(IndexBuilder):
 
     def position(self, positions: SSAValue, at: Extent) -> Scalar:
         """An element of a vector of int32 or int64 positions, as an index."""
-        return self.make(arith.IndexCastOp, (self.fetch(positions, [at], "raw").ssa,), "index", IndexType())
+        return self.as_index(self.fetch(positions, [at], "raw").ssa)
 
     def prefetch(self, buffer: SSAValue, indices: Sequence[Extent], is_write: bool = False) -> None:
         """Prefetch buffer[indices]; the indices may be out of bounds."""

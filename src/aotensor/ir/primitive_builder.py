@@ -356,7 +356,8 @@ class PrimitiveBuilder:
         starts = [self._initial([extents[d] for d in dims], dtype, start) for dtype, dims, start in outputs]
         block = Block(arg_types=[element_type(dtype) for dtype, _, _ in outputs])
         body = BodyBuilder(block, self._fastmath, extents, self.canonical)
-        results = fn(body, [Scalar(arg, dtype) for arg, (dtype, _, _) in zip(block.args, outputs, strict=True)])
+        with body.active():
+            results = fn(body, [Scalar(arg, dtype) for arg, (dtype, _, _) in zip(block.args, outputs, strict=True)])
         results = results if isinstance(results, tuple | list) else (results,)
         block.add_op(linalg.YieldOp.create(operands=[r.ssa for r in results]))
         body.drop_unused_indices()
@@ -373,8 +374,5 @@ class PrimitiveBuilder:
         return Tensor(self.insert_op(made), x.dtype)
 
     def _combine(self, s: IndexBuilder, kind: str, x: Scalar, y: Scalar) -> Scalar:
-        elementwise, s.fastmath = s.fastmath, self.reassociate
-        methods = {"add": s.add, "mul": s.mul, "maximum": s.maximum, "minimum": s.minimum, "and": s.and_, "or": s.or_}
-        result = methods[kind](x, y)
-        s.fastmath = elementwise
-        return result
+        with s.using(self.reassociate):
+            return s.operate({"and": "and_", "or": "or_"}.get(kind, kind), x, y)

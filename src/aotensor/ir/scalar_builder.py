@@ -7,21 +7,23 @@ Every method inserts its operation at the builder's insertion point and returns 
 from __future__ import annotations
 
 import math as pymath
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final, Self
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, func, math
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, i1, i64
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, VectorType, i1, i64
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from aotensor.core import dtypes
+from aotensor.core import builders, dtypes
 from aotensor.core.types import LARGEST_INT
 from aotensor.ir.types import element_type, index
-from aotensor.ir.upstream import RemfOp, walk
+from aotensor.ir.upstream import RemfOp, special_symbol
 
 NO_FAST_MATH: Final = arith.FastMathFlagsAttr("none")
 CONTRACT: Final = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
@@ -29,6 +31,9 @@ _NOTHING: Final[Mapping[str, Attribute]] = {}
 _WRAPS: Final[Mapping[str, Attribute]] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
 _CONTRACTED: Final[Mapping[str, Attribute]] = {"fastmath": CONTRACT}
 EITHER_ZERO: Final = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
+
+RAW: Final = "raw"
+"""The dtype of a `Scalar` whose SSA type says all that is needed: a vector, or an operand that is only moved."""
 
 # math.* operations of one operand, under the names that NumPy users know
 _UNARY_MATH: Final[dict[str, type[Operation]]] = {
@@ -62,11 +67,20 @@ _SIGNED_PREDICATES, _UNSIGNED_PREDICATES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Scalar:
-    """An SSA scalar with its dtype, since MLIR's signless types do not determine it (int8 and uint8 are both i8)."""
+class Scalar(builders.Scalar):
+    """An SSA scalar with its dtype, since MLIR's signless types do not determine it (int8 and uint8 are both i8).
+
+    The active builder emits what operators make. The difference of an extent and itself is the int 0.
+    """
 
     ssa: SSAValue
     dtype: str
+
+    def operate(self, verb: str, *operands: Any) -> Self:
+        return _ACTIVE.get().operate(verb, *operands)  # type: ignore[return-value]
+
+
+_ACTIVE: Final[ContextVar[ScalarBuilder]] = ContextVar("active builder of scalars")
 
 
 class ScalarBuilder:
@@ -78,6 +92,33 @@ class ScalarBuilder:
     def __init__(self, builder: Builder, fastmath: arith.FastMathFlagsAttr = CONTRACT) -> None:
         self.builder = builder
         self.fastmath = fastmath
+
+    @contextmanager
+    def active(self) -> Iterator[Self]:
+        """Context manager: operators on scalars emit by this builder."""
+        token = _ACTIVE.set(self)
+        try:
+            yield self
+        finally:
+            _ACTIVE.reset(token)
+
+    def operate(self, verb: str, *operands: Any) -> Scalar:
+        """Emit an operator by the name of its method, or a comparison by its predicate."""
+        model = next(x for x in operands if isinstance(x, Scalar))
+        scalars = [x if isinstance(x, Scalar) else self.constant(x, model.dtype) for x in operands]
+        if verb in _SIGNED_PREDICATES:
+            return self.compare(verb, *scalars)
+        result: Scalar = getattr(self, verb)(*scalars)
+        return result
+
+    @contextmanager
+    def using(self, fastmath: arith.FastMathFlagsAttr) -> Iterator[None]:
+        """Context manager: floating-point operations have these flags."""
+        before, self.fastmath = self.fastmath, fastmath
+        try:
+            yield
+        finally:
+            self.fastmath = before
 
     def emit(self, op: Operation, dtype: str) -> Scalar:
         """Insert an operation with one result; return it as a scalar of `dtype`."""
@@ -127,11 +168,19 @@ class ScalarBuilder:
         """x / y: of floats by IEEE; of integers truncated, and undefined for y = 0, which the caller must exclude."""
         return self._arithmetic(arith.DivfOp, arith.DivSIOp if dtypes.is_signed(x.dtype) else arith.DivUIOp, x, y)
 
+    def unsigned_div(self, x: Scalar, y: Scalar) -> Scalar:
+        """x / y of indices, as unsigned numbers."""
+        return self._on_ints(arith.DivUIOp, x, y)
+
     def rem(self, x: Scalar, y: Scalar) -> Scalar:
         """The remainder of the truncating division, with the sign of x; of integers undefined for y = 0."""
         if dtypes.is_float(x.dtype):
             return self.emit(RemfOp(x.ssa, y.ssa, NO_FAST_MATH), x.dtype)
         return self._on_ints(arith.RemSIOp if dtypes.is_signed(x.dtype) else arith.RemUIOp, x, y)
+
+    def floordiv(self, x: Scalar, y: Scalar) -> Scalar:
+        """⌊x / y⌋ of indices, for y other than 0."""
+        return self._on_ints(arith.FloorDivSIOp, x, y)
 
     def neg(self, x: Scalar) -> Scalar:
         if dtypes.is_float(x.dtype):
@@ -184,6 +233,10 @@ class ScalarBuilder:
             return self.make(arith.CmpfOp, (x.ssa, y.ssa), "bool", i1, _FLOAT_PREDICATES[predicate])
         table = _SIGNED_PREDICATES if dtypes.is_signed(x.dtype) else _UNSIGNED_PREDICATES
         return self.make(arith.CmpiOp, (x.ssa, y.ssa), "bool", i1, table[predicate])
+
+    def below(self, x: Scalar, y: Scalar) -> Scalar:
+        """Compare two indices as unsigned numbers: 0 ≤ x < y for y ≥ 0."""
+        return self.make(arith.CmpiOp, (x.ssa, y.ssa), "bool", i1, _UNSIGNED_PREDICATES["lt"])
 
     def select(self, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
         """x where the condition holds, else y."""
@@ -242,6 +295,10 @@ class ScalarBuilder:
             return self._int_to_float(x, dtype)
         return self._int_to_int(x, dtype)
 
+    def as_index(self, x: SSAValue) -> Scalar:
+        """A signed integer of any width as an index."""
+        return self.make(arith.IndexCastOp, (x,), dtypes.INDEX, index)
+
     def _float_to_float(self, x: Scalar, dtype: str) -> Scalar:
         op = arith.ExtFOp if dtypes.itemsize(dtype) > dtypes.itemsize(x.dtype) else arith.TruncFOp
         return self.make(op, (x.ssa,), dtype, element_type(dtype))
@@ -291,7 +348,7 @@ class ScalarBuilder:
 
     def _arithmetic(self, on_floats: type[Operation], on_ints: type[Operation], x: Scalar, y: Scalar) -> Scalar:
         assert x.dtype == y.dtype, (x.dtype, y.dtype)
-        if dtypes.is_float(x.dtype):
+        if _is_on_floats(x):
             return self.make(on_floats, (x.ssa, y.ssa), x.dtype, properties={"fastmath": self.fastmath})
         return self._on_ints(on_ints, x, y)
 
@@ -313,6 +370,13 @@ class ScalarBuilder:
         return self._on_ints(on_signed if dtypes.is_signed(x.dtype) else on_unsigned, x, y)
 
 
+def _is_on_floats(x: Scalar) -> bool:
+    """Is x a float, or a vector of floats?"""
+    if x.dtype != RAW:
+        return dtypes.is_float(x.dtype)
+    return isinstance(x.ssa.type.element_type if isinstance(x.ssa.type, VectorType) else x.ssa.type, AnyFloat)
+
+
 @lru_cache(4096)
 def _integer(value: int, dtype: str) -> Attribute:
     """An integer literal, wrapped into the width of its dtype."""
@@ -324,18 +388,3 @@ def _integer(value: int, dtype: str) -> Attribute:
 def integer_properties(kind: type[Operation]) -> Mapping[str, Attribute]:
     """The properties of an operation on two integers whose result may wrap."""
     return _WRAPS if kind in (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp) else _NOTHING
-
-
-def special_symbol(name: str, dtype: str) -> str:
-    """The symbol of a scalar function: `aot.sigmoid.f64`."""
-    return f"aot.{name}.f{8 * dtypes.itemsize(dtype)}"
-
-
-def declare_special_functions(module: ModuleOp) -> None:
-    """Add a private declaration for every called `@aot.*` function that the module does not have yet."""
-    present = {op.sym_name.data for op in module.body.block.ops if isinstance(op, func.FuncOp)}
-    for op in walk(module):
-        if type(op) is func.CallOp and (symbol := op.callee.string_value()) not in present:
-            present.add(symbol)
-            signature = ([x.type for x in op.operands], [x.type for x in op.results])
-            module.body.block.add_op(func.FuncOp.external(symbol, *signature))

@@ -1,4 +1,4 @@
-"""Operations that xDSL 0.74 lacks or cannot parse: arith.remf, memref.prefetch, vector.gather; and a fast walk."""
+"""Operations that xDSL 0.74 lacks or cannot parse, a fast walk, and functions that the math dialect lacks."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Final
 
-from xdsl.dialects import scf
+from xdsl.dialects import func, scf
 from xdsl.dialects.arith import FloatingPointLikeBinaryOperation
-from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, MemRefType, VectorType, i32
+from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, MemRefType, ModuleOp, VectorType, i32
 from xdsl.ir import Block, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -23,6 +23,8 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
+
+from aotensor.core import dtypes
 
 _NUMBERS: Final = re.compile(r"(_\d+)+")
 
@@ -275,3 +277,18 @@ def first_operations(regions: Sequence[Region]) -> list[Operation | None]:
             found.append(block.first_op)
             block = block.prev_block
     return found
+
+
+def special_symbol(name: str, dtype: str) -> str:
+    """The symbol of a scalar function: `aot.sigmoid.f64`."""
+    return f"aot.{name}.f{8 * dtypes.itemsize(dtype)}"
+
+
+def declare_special_functions(module: ModuleOp) -> None:
+    """Add a private declaration for every called `@aot.*` function that the module does not have yet."""
+    present = {op.sym_name.data for op in module.body.block.ops if isinstance(op, func.FuncOp)}
+    for op in walk(module):
+        if type(op) is func.CallOp and (symbol := op.callee.string_value()) not in present:
+            present.add(symbol)
+            signature = ([x.type for x in op.operands], [x.type for x in op.results])
+            module.body.block.add_op(func.FuncOp.external(symbol, *signature))

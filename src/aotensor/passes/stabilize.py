@@ -25,9 +25,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Operation, SSAValue
 
-from aotensor.ir.scalar_builder import Scalar, declare_special_functions
+from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1
-from aotensor.ir.upstream import walk
+from aotensor.ir.upstream import declare_special_functions, walk
 from aotensor.passes.dead_code import erase_dead
 from aotensor.passes.formula.logistic import logistic_product
 from aotensor.passes.formula.match import Formula
@@ -71,7 +71,8 @@ def _rewrite(reader: Reader, root: Operation) -> bool:
     if rule is None or not root.results[0].uses:
         return False
     formula = Formula(reader, root)
-    found = rule(formula)
+    with formula.b.active():
+        found = rule(formula)
     if found is None:
         return False
     value = found.ssa if isinstance(found, Scalar) else found
@@ -97,9 +98,9 @@ def _log(f: Formula) -> Scalar | None:
         return f.b.special("softplus", f.use(u)) if u is not None else f.b.math("log1p", f.use(t))
     if (t := f.one_minus(x)) is not None:
         u = f.special_argument(t, "sigmoid")
-        return _minus_softplus(f, f.use(u)) if u is not None else f.b.math("log1p", f.negated(t))
+        return -f.b.special("softplus", f.use(u)) if u is not None else f.b.math("log1p", f.negated(t))
     if (u := f.special_argument(x, "sigmoid")) is not None:
-        return _minus_softplus(f, f.negated(u))
+        return -f.b.special("softplus", f.negated(u))
     if (u := f.argument(x, math.ExpOp)) is not None:
         return f.use(u)
     if (t := f.argument(x, arith.NegfOp)) is not None and (u := f.argument(t, math.ExpM1Op)) is not None:
@@ -112,7 +113,7 @@ def _log_of_quotient(f: Formula, x: Term) -> Scalar | None:
     for e, s in _quotients(f, x):
         u = f.argument(e, math.ExpOp)
         if u is not None and f.is_nonnegative(s):
-            return f.b.sub(f.use(u), f.b.math("log", f.use(s)))
+            return f.use(u) - f.b.math("log", f.use(s))
     return None
 
 
@@ -138,14 +139,10 @@ def _log1p(f: Formula) -> Scalar | None:
         return f.use(u)
     if (t := f.argument(x, arith.NegfOp)) is not None:
         if (u := f.special_argument(t, "sigmoid")) is not None:
-            return _minus_softplus(f, f.use(u))
+            return -f.b.special("softplus", f.use(u))
         if (u := f.argument(t, math.ExpOp)) is not None:
             return f.b.special("log1mexp", f.use(u))
     return None
-
-
-def _minus_softplus(f: Formula, x: Scalar) -> Scalar:
-    return f.b.neg(f.b.special("softplus", x))
 
 
 # --- sums and products ---------------------------------------------------------------------------------------------
@@ -158,7 +155,7 @@ def _difference(f: Formula) -> Scalar | None:
     if not f.is_number(x, 1):
         return None
     if (u := f.argument(y, math.ExpOp)) is not None:
-        return f.b.neg(f.b.math("expm1", f.use(u)))
+        return -f.b.math("expm1", f.use(u))
     u = f.special_argument(y, "sigmoid")  # a second sigmoid would cost more than it gains
     if u is not None and f.reader.is_only_reader(f.root.operands[1]):
         return f.b.special("sigmoid", f.negated(u))

@@ -31,9 +31,8 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.forms import NEST_FORM
 from aotensor.ir.location import LocatedBuilder
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
-from aotensor.ir.scalar_builder import declare_special_functions
 from aotensor.ir.types import i8, i32, memref_type
-from aotensor.ir.upstream import value_name
+from aotensor.ir.upstream import declare_special_functions, value_name
 from aotensor.passes.emit.buffers import returned_values
 from aotensor.passes.emit.frame import KernelState
 from aotensor.passes.emit.function import FunctionEmitter
@@ -94,7 +93,8 @@ def _lowered(module: ModuleOp, function: func.FuncOp, called: Mapping[str, func.
     split = len(middle) - (1 if is_extents else count)
     outputs, kept = (middle[split:], middle[:split]) if is_extents else (middle[:split], middle[split:])
     lowering = FunctionEmitter(outside, function, b, list(block.args[: len(inputs)]), outputs, is_extents, kept)
-    status, *_ = lowering.run()
+    with b.active():
+        status, *_ = lowering.run()
     b.builder.insert(func.ReturnOp(status.ssa))
     lowered = func.FuncOp(name, ([*inputs, *extra], [i32]), Region(block))
     lowered.attributes["dims"] = function.attributes["dims"]

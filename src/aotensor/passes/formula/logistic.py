@@ -51,12 +51,12 @@ def logistic_product(formula: Formula, product: Term) -> Scalar | None:
         factors = [("logistic_density", x)] * common + [("sigmoid", x)] * (s - common)
         for name, u in factors:
             made = b.special(name, formula.use(u))
-            rest = made if rest is None else b.mul(rest, made)
+            rest = made if rest is None else rest * made
         for _ in range(t - common):
             made = b.special("sigmoid", formula.negated(x))
-            rest = made if rest is None else b.mul(rest, made)
+            rest = made if rest is None else rest * made
     assert rest is not None
-    return b.neg(rest) if is_negative else rest
+    return -rest if is_negative else rest
 
 
 class _Walk:
@@ -102,8 +102,8 @@ class _Walk:
         if y is None:
             return x, sign
         if term.made_by(arith.MulfOp):
-            return (y if x is None else b.mul(x, y)), sign
-        return b.div(b.constant(1.0, y.dtype) if x is None else x, y), sign
+            return (y if x is None else x * y), sign
+        return (b.constant(1.0, y.dtype) if x is None else x) / y, sign
 
     def _parts(self, term: Term) -> list[Term]:
         if isinstance(term.value.owner, arith.MulfOp | arith.DivfOp | arith.NegfOp):

@@ -98,7 +98,7 @@ class Formula:
     def negated(self, term: Term) -> Scalar:
         """−x; the argument of −x if the term is a negation already."""
         inner = self.argument(term, arith.NegfOp)
-        return self.use(inner) if inner is not None else self.b.neg(self.use(term))
+        return self.use(inner) if inner is not None else -self.use(term)
 
     def replace(self, value: SSAValue) -> None:
         """Replace the root by a value."""

@@ -16,7 +16,6 @@ from xdsl.rewriter import InsertPoint
 from aotensor.core import dtypes
 from aotensor.core.dtypes import DTYPES
 from aotensor.errors import InternalError
-from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, f64, i1, i64
 from aotensor.ir.upstream import walk
 from aotensor.passes.scalar_math import (
@@ -137,8 +136,8 @@ def _defined(
     kind = element_type(dtype)
     op = func.FuncOp(symbol, ([kind] * operands, [kind]), visibility="private")
     builder = FormulaBuilder(Builder(InsertPoint.at_end(op.body.block)), has_tables)
-    result = formula(*(Value(builder, Scalar(argument, dtype)) for argument in op.body.block.args))
-    builder.builder.insert(func.ReturnOp(result.scalar.ssa))
+    result = formula(*(Value(argument, dtype, builder) for argument in op.body.block.args))
+    builder.builder.insert(func.ReturnOp(result.ssa))
     return op
 
 

@@ -1,8 +1,7 @@
 """Scalars with operators: the notation of the math library.
 
-A `Value` is an SSA scalar together with the builder that emits it, so that formulas are written with operators. Python
-numbers combined with a Value become constants of its dtype. All arithmetic is plain IEEE, except `fma`, which may round
-once or twice.
+A `Value` is an SSA scalar together with the builder that emits it. All arithmetic is plain IEEE, except `fma`, which
+may round once or twice.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from xdsl.builder import Builder
 from xdsl.dialects import scf
@@ -84,6 +83,10 @@ class FormulaBuilder(ScalarBuilder):
                 self.builder = here
         return self._constants[key]
 
+    def value(self, x: Scalar) -> Value:
+        """A scalar as a Value of this builder."""
+        return Value(x.ssa, x.dtype, self)
+
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:
         """Context manager: build operations at the end of a block that is nested in the current one."""
@@ -96,15 +99,15 @@ class FormulaBuilder(ScalarBuilder):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Value:
-    """A scalar in a formula, with operators that emit operations."""
+class Value(Scalar):
+    """A scalar in a formula, whose operators emit operations by the builder of the formula."""
 
     builder: FormulaBuilder
-    scalar: Scalar
 
-    @property
-    def dtype(self) -> str:
-        return self.scalar.dtype
+    def operate(self, verb: str, *operands: Any) -> Value:
+        if not all(isinstance(x, Value | float | int) for x in operands):
+            return NotImplemented  # type: ignore[no-any-return]  # Jet's reflected operator is used
+        return self.builder.value(self.builder.operate(verb, *operands))
 
     @property
     def format(self) -> Format:
@@ -116,103 +119,23 @@ class Value:
 
     def like(self, number: Number) -> Value:
         """A number as a Value of this dtype."""
-        if isinstance(number, Value):
-            return number
-        return Value(self.builder, self.builder.constant(number, self.dtype))
-
-    # --- arithmetic; on integers it wraps -------------------------------------------------------------------------
-
-    def __add__(self, other: Number) -> Value:
-        if not isinstance(other, Value | float | int):
-            return NotImplemented  # Jet's reflected operator is used
-        return Value(self.builder, self.builder.add(self.scalar, self.like(other).scalar))
-
-    def __radd__(self, other: float) -> Value:
-        return self.like(other) + self
-
-    def __sub__(self, other: Number) -> Value:
-        if not isinstance(other, Value | float | int):
-            return NotImplemented  # Jet's reflected operator is used
-        return Value(self.builder, self.builder.sub(self.scalar, self.like(other).scalar))
-
-    def __rsub__(self, other: float) -> Value:
-        return self.like(other) - self
-
-    def __mul__(self, other: Number) -> Value:
-        if not isinstance(other, Value | float | int):
-            return NotImplemented  # Jet's reflected operator is used
-        return Value(self.builder, self.builder.mul(self.scalar, self.like(other).scalar))
-
-    def __rmul__(self, other: float) -> Value:
-        return self.like(other) * self
-
-    def __truediv__(self, other: Number) -> Value:
-        if not isinstance(other, Value | float | int):
-            return NotImplemented  # Jet's reflected operator is used
-        return Value(self.builder, self.builder.div(self.scalar, self.like(other).scalar))
-
-    def __rtruediv__(self, other: float) -> Value:
-        return self.like(other) / self
-
-    def __neg__(self) -> Value:
-        return Value(self.builder, self.builder.neg(self.scalar))
-
-    def __abs__(self) -> Value:
-        return Value(self.builder, self.builder.abs(self.scalar))
-
-    # --- bits -----------------------------------------------------------------------------------------------------
-
-    def __and__(self, other: Number) -> Value:
-        return Value(self.builder, self.builder.and_(self.scalar, self.like(other).scalar))
-
-    def __or__(self, other: Number) -> Value:
-        return Value(self.builder, self.builder.or_(self.scalar, self.like(other).scalar))
-
-    def __xor__(self, other: Number) -> Value:
-        return Value(self.builder, self.builder.xor(self.scalar, self.like(other).scalar))
-
-    def __invert__(self) -> Value:
-        return Value(self.builder, self.builder.not_(self.scalar))
-
-    def __lshift__(self, other: Number) -> Value:
-        return Value(self.builder, self.builder.shift_left(self.scalar, self.like(other).scalar))
-
-    def __rshift__(self, other: Number) -> Value:
-        """Shift right: arithmetic for signed integers, logical for unsigned ones."""
-        return Value(self.builder, self.builder.shift_right(self.scalar, self.like(other).scalar))
+        return number if isinstance(number, Value) else self.builder.value(self.builder.constant(number, self.dtype))
 
     def bitcast(self, dtype: str) -> Value:
-        return Value(self.builder, self.builder.bitcast(self.scalar, dtype))
+        return self.builder.value(self.builder.bitcast(self, dtype))
 
     def bits(self) -> Value:
         """The bit pattern of a float as an unsigned integer."""
         return self.bitcast(self.format.unsigned)
 
     def cast(self, dtype: str) -> Value:
-        return Value(self.builder, self.builder.cast(self.scalar, dtype))
-
-    # --- comparison: false for nan, except `ne` --------------------------------------------------------------------
-
-    def __lt__(self, other: Number) -> Value:
-        return self._compare("lt", other)
-
-    def __le__(self, other: Number) -> Value:
-        return self._compare("le", other)
-
-    def __gt__(self, other: Number) -> Value:
-        return self._compare("gt", other)
-
-    def __ge__(self, other: Number) -> Value:
-        return self._compare("ge", other)
+        return self.builder.value(self.builder.cast(self, dtype))
 
     def eq(self, other: Number) -> Value:
-        return self._compare("eq", other)
+        return self.operate("eq", self, other)
 
     def ne(self, other: Number) -> Value:
-        return self._compare("ne", other)
-
-    def _compare(self, predicate: str, other: Number) -> Value:
-        return Value(self.builder, self.builder.compare(predicate, self.scalar, self.like(other).scalar))
+        return self.operate("ne", self, other)
 
     def truncated(self) -> Value:
         """x truncated to at most 26 significant bits (float32: 12): products of two such numbers are exact."""
@@ -222,7 +145,7 @@ class Value:
 
     def call(self, name: str, *others: Number) -> Value:
         """Call the scalar function of that name with this and further operands, without inlining it."""
-        return Value(self.builder, self.builder.special(name, self.scalar, *(self.like(x).scalar for x in others)))
+        return self.builder.value(self.builder.special(name, self, *map(self.like, others)))
 
     # --- functions that some machines have --------------------------------------------------------------------------
 
@@ -233,23 +156,23 @@ class Value:
 
     def sixteenth_power(self) -> Value:
         """2**(k/16) for the k in the low four bits of this pattern, correctly rounded."""
-        return Value(self.builder, self.builder.special("sixteenth_power", self.scalar, dtype="float64"))
+        return self.builder.value(self.builder.special("sixteenth_power", self, dtype="float64"))
 
     def rest_of_sixteenth_power(self) -> Value:
         """2**(k/16) minus its correctly rounded value, see `sixteenth_power`."""
-        return Value(self.builder, self.builder.special("rest_of_sixteenth_power", self.scalar, dtype="float64"))
+        return self.builder.value(self.builder.special("rest_of_sixteenth_power", self, dtype="float64"))
 
     def scaled(self, n: Value) -> Value:
         """x·2**⌊n⌋ for any n, rounded once."""
-        return Value(self.builder, self.builder.special("scaled", self.scalar, n.scalar))
+        return self.builder.value(self.builder.special("scaled", self, n))
 
     # --- functions that LLVM has ------------------------------------------------------------------------------------
 
     def sqrt(self) -> Value:
-        return Value(self.builder, self.builder.math("sqrt", self.scalar))
+        return self.builder.value(self.builder.math("sqrt", self))
 
     def with_sign_of(self, other: Value) -> Value:
-        return Value(self.builder, self.builder.math2("copysign", self.scalar, other.scalar))
+        return self.builder.value(self.builder.math2("copysign", self, other))
 
 
 def where(condition: Value, x: Number, y: Number) -> Value:
@@ -257,7 +180,7 @@ def where(condition: Value, x: Number, y: Number) -> Value:
     model = x if isinstance(x, Value) else y
     assert isinstance(model, Value), "two numbers have no dtype"
     b = condition.builder
-    return Value(b, b.select(condition.scalar, model.like(x).scalar, model.like(y).scalar))
+    return b.value(b.select(condition, model.like(x), model.like(y)))
 
 
 def at_least(bound: float, x: Value) -> Value:
@@ -272,7 +195,7 @@ def at_most(bound: float, x: Value) -> Value:
 
 def fma(x: Value, y: Number, z: Number) -> Value:
     """x·y + z, rounded once or twice, depending on the target."""
-    return Value(x.builder, x.builder.fma(x.scalar, x.like(y).scalar, x.like(z).scalar))
+    return x.builder.value(x.builder.fma(x, x.like(y), x.like(z)))
 
 
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
@@ -298,9 +221,9 @@ def rarely(
     outer = x.builder
     then, rest = Region(Block()), Region(Block())
     inner = FormulaBuilder(Builder(InsertPoint.at_end(then.block)), outer.has_tables)
-    results = formula(Value(inner, x.scalar))
-    inner.builder.insert(scf.YieldOp(*(value.scalar.ssa for value in results)))
-    Builder(InsertPoint.at_end(rest.block)).insert(scf.YieldOp(*(value.scalar.ssa for value in otherwise)))
-    op = scf.IfOp(condition.scalar.ssa, [value.scalar.ssa.type for value in otherwise], then, rest)
+    results = formula(inner.value(x))
+    inner.builder.insert(scf.YieldOp(*(value.ssa for value in results)))
+    Builder(InsertPoint.at_end(rest.block)).insert(scf.YieldOp(*(value.ssa for value in otherwise)))
+    op = scf.IfOp(condition.ssa, [value.ssa.type for value in otherwise], then, rest)
     outer.builder.insert(op)
-    return tuple(Value(outer, Scalar(ssa, value.dtype)) for ssa, value in zip(op.results, otherwise, strict=True))
+    return tuple(Value(ssa, value.dtype, outer) for ssa, value in zip(op.results, otherwise, strict=True))

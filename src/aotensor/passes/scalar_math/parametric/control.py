@@ -32,9 +32,9 @@ def branch(condition: Value, then: Callable[[], T], otherwise: Callable[[], T]) 
     for block, formula in zip(blocks, (then, otherwise), strict=True):
         with outer.inside(block):
             items.append(formula())
-            outer.builder.insert(scf.YieldOp(*(v.scalar.ssa for v in _flat([items[-1]]))))
-    kinds = [v.scalar.ssa.type for v in _flat([items[0]])]
-    op = scf.IfOp(condition.scalar.ssa, kinds, Region(blocks[0]), Region(blocks[1]))
+            outer.builder.insert(scf.YieldOp(*(v.ssa for v in _flat([items[-1]]))))
+    kinds = [v.ssa.type for v in _flat([items[0]])]
+    op = scf.IfOp(condition.ssa, kinds, Region(blocks[0]), Region(blocks[1]))
     outer.builder.insert(op)
     (found,) = _like([items[0]], [Scalar(r, v.dtype) for r, v in zip(op.results, _flat([items[0]]), strict=True)])
     return found  # type: ignore[return-value]
@@ -43,7 +43,7 @@ def branch(condition: Value, then: Callable[[], T], otherwise: Callable[[], T]) 
 def repeat(start: Sequence[Item], goes_on: Callable[..., Value], step: Callable[..., Sequence[Item]]) -> Sequence[Item]:
     """Emit a loop: while goes_on(*items): items = step(*items)."""
     flat = _flat(start)
-    outer, kinds = flat[0].builder, [v.scalar.ssa.type for v in flat]
+    outer, kinds = flat[0].builder, [v.ssa.type for v in flat]
     before, after = Block(arg_types=kinds), Block(arg_types=kinds)
 
     def arguments(block: Block) -> Sequence[Item]:
@@ -51,10 +51,10 @@ def repeat(start: Sequence[Item], goes_on: Callable[..., Value], step: Callable[
 
     with outer.inside(before):
         condition = goes_on(*arguments(before))
-        outer.builder.insert(scf.ConditionOp(condition.scalar.ssa, *before.args))
+        outer.builder.insert(scf.ConditionOp(condition.ssa, *before.args))
     with outer.inside(after):
-        outer.builder.insert(scf.YieldOp(*(v.scalar.ssa for v in _flat(step(*arguments(after))))))
-    op = scf.WhileOp([v.scalar.ssa for v in flat], kinds, [before], [after])
+        outer.builder.insert(scf.YieldOp(*(v.ssa for v in _flat(step(*arguments(after))))))
+    op = scf.WhileOp([v.ssa for v in flat], kinds, [before], [after])
     outer.builder.insert(op)
     return _like(start, [Scalar(r, v.dtype) for r, v in zip(op.results, flat, strict=True)])
 
@@ -112,7 +112,7 @@ def _like(items: Sequence[Item], scalars: Sequence[Scalar]) -> list[Item]:
     for item in items:
         model = item.value if isinstance(item, Jet) else item
         if isinstance(item, Jet):
-            found.append(Jet(item.top, {i: Value(model.builder, next(rest)) for i in item.dense().parts}))
+            found.append(Jet(item.top, {i: model.builder.value(next(rest)) for i in item.dense().parts}))
         else:
-            found.append(Value(model.builder, next(rest)))
+            found.append(model.builder.value(next(rest)))
     return found

@@ -182,4 +182,4 @@ def is_gamma_negative(x: Value) -> Value:
 
 def floor(v: Value) -> Value:
     """⌊v⌋."""
-    return Value(v.builder, v.builder.math("floor", v.scalar))
+    return v.builder.value(v.builder.math("floor", v))
