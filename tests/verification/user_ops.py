@@ -39,7 +39,7 @@ class Cube(Op):
         return [tangents[0] * 3 * inputs[0] * inputs[0] * self.forward]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        return b.map(lambda s, v: s.mul(v, s.mul(v, v)), x, dtype=x.dtype)  # type: ignore[no-any-return]
+        return b.map(lambda s, v: v * (v * v), x, dtype=x.dtype)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -95,4 +95,4 @@ class WronglyCompiledTanh(Jittery):
         return np.tanh(x)
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        return b.map(lambda s, v: s.mul(s.math("tanh", v), s.constant(1.01, v.dtype)), x, dtype=x.dtype)  # type: ignore[no-any-return]
+        return b.map(lambda s, v: s.math("tanh", v) * 1.01, x, dtype=x.dtype)  # type: ignore[no-any-return]

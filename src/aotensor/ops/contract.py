@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import string
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -149,7 +150,7 @@ def _as_matrix(
     is_transposed = letters == second + first
     if not is_transposed:
         x = b.permute(x, [letters.index(letter) for letter in first + second])
-    sides = [reduce(b.scalars.imul, [extents[letter] for letter in group]) for group in groups]
+    sides = [reduce(operator.mul, [extents[letter] for letter in group]) for group in groups]
     return b.reshape(x, sides[::-1] if is_transposed else sides), is_transposed
 
 

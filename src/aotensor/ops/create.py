@@ -162,7 +162,7 @@ def lowered_extents(
             continue
         extent = v.cast(b.item(next(pending)), dtypes.INDEX)
         if extent not in known:
-            b.check(v.compare("ge", extent, v.index(0)), "extent {found} is negative", found=extent)
+            b.check(extent >= 0, "extent {found} is negative", found=extent)
         extents.append(extent)
     return extents
 

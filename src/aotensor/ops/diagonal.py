@@ -60,7 +60,7 @@ class Band(ExtentsOp, ConstantOp):
 
 def _band(s: ScalarBuilder, predicate: str, offset: int, i: Extent, j: Extent) -> Scalar:
     """Emit the comparison of j with i + offset, without negative numbers."""
-    return s.compare(predicate, s.index(s.iadd(j, max(-offset, 0))), s.index(s.iadd(i, max(offset, 0))))
+    return s.compare(predicate, s.index(j + max(-offset, 0)), s.index(i + max(offset, 0)))
 
 
 def _offset(name: str, k: Any) -> int | Variable:
@@ -231,7 +231,7 @@ class ExtractDiagonal(TrailingOp, LinearOp):
 
         def element(s: ScalarBuilder, *indices: Scalar) -> Scalar:
             *batch, p = indices
-            return s.load(x, *batch, s.iadd(p, max(-self.offset, 0)), s.iadd(p, max(self.offset, 0)))
+            return s.load(x, *batch, p + max(-self.offset, 0), p + max(self.offset, 0))
 
         return b.tabulate([*x.extents[:-2], length], x.dtype, element)
 
@@ -244,7 +244,7 @@ def _diagonal(x: Array, offset: int) -> Array:
 
 def _diagonal_length(b: TensorBuilder, offset: int, rows: Extent, columns: Extent) -> Extent:
     v = b.scalars
-    below, right = v.isub(rows, max(-offset, 0)), v.isub(columns, max(offset, 0))
+    below, right = rows - max(-offset, 0), columns - max(offset, 0)
     return v.imax(v.imin(below, right), 0)
 
 
@@ -299,7 +299,7 @@ class AllocDiagonal(TrailingOp, LinearOp):
         def element(s: ScalarBuilder, *indices: Scalar) -> Scalar:
             """The element of d on the diagonal, a padded zero elsewhere: no read is out of bounds, even for empty d."""
             *batch, i, j = indices
-            position = s.index(s.isub(i, max(-self.offset, 0)))
+            position = s.index(i - max(-self.offset, 0))
             found = s.select(_band(s, "eq", self.offset, i, j), position, s.index(length))
             return s.load(padded, *batch, found)
 

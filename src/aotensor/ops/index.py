@@ -162,7 +162,7 @@ class IncSubtensor(MultilinearOp):
         if 0 in extents:
             return x
         if not self.is_set:
-            value = b.map(lambda v, old, new: v.add(old, new), gather(b, x, lines), value, dtype=x.dtype)
+            value = b.map(lambda v, old, new: old + new, gather(b, x, lines), value, dtype=x.dtype)
         upwards = [ascending_line(b, line) for line in lines]
         value = mirrored(b, value, [line.step for line in lines if line.extent is not None])
         kept = iter(range(len(extents)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
+from math import prod
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -316,11 +317,9 @@ def check_range(b: TensorBuilder, indices: Tensor, extent: Extent, axis: int) ->
     message, axes = out_of_range(axis, "{found}", "{expected}"), range(len(indices.extents))
     if known is None and dtypes.is_unsigned(indices.dtype):  # the maximum of no elements is 0
         highest = b.item(b.reduce("maximum", indices, axes, "uint64"))
-        inside = v.compare("lt", highest, v.cast(v.index(extent), "uint64"))
-        size: Extent = 1
-        for n in indices.extents:
-            size = v.imul(size, n)
-        ok = v.or_(inside, v.compare("eq", v.index(size), v.index(0)))
+        inside = highest < v.cast(v.index(extent), "uint64")
+        size: Extent = prod(indices.extents)
+        ok = inside | v.compare("eq", v.index(size), v.index(0))
         b.check(ok, message, found=v.cast(highest, dtypes.INDEX), expected=extent, kind="index")
         return
     if known is not None:
@@ -328,8 +327,8 @@ def check_range(b: TensorBuilder, indices: Tensor, extent: Extent, axis: int) ->
     else:
         lowest = v.cast(b.item(b.reduce("minimum", indices, axes, "int64")), dtypes.INDEX)
         highest = v.cast(b.item(b.reduce("maximum", indices, axes, "int64")), dtypes.INDEX)
-    below, above = v.compare("lt", highest, v.index(extent)), v.compare("ge", lowest, v.index(v.isub(0, extent)))
-    b.check(v.and_(above, below), message, found=v.select(above, highest, lowest), expected=extent, kind="index")
+    below, above = highest < extent, lowest >= 0 - extent
+    b.check(above & below, message, found=v.select(above, highest, lowest), expected=extent, kind="index")
 
 
 def _load(v: ScalarBuilder, indices: Tensor, counters: Sequence[Scalar], extent: Extent) -> Extent:
@@ -337,4 +336,4 @@ def _load(v: ScalarBuilder, indices: Tensor, counters: Sequence[Scalar], extent:
     own = counters[len(counters) - len(indices.extents) :]
     at = [0 if n == 1 else counter for n, counter in zip(indices.extents, own, strict=True)]
     found = v.cast(v.cast(v.load(indices, *at), "int64"), dtypes.INDEX)
-    return v.select(v.compare("lt", found, v.index(0)), v.iadd(found, extent), found)
+    return v.select(found < 0, found + extent, found)

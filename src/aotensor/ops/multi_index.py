@@ -39,8 +39,8 @@ def _check_inside(b: TensorBuilder, x: Tensor, n: Tensor) -> None:
     axes = range(len(x.extents))
     lowest, highest = (v.cast(b.item(b.reduce(kind, x, axes)), dtypes.INDEX) for kind in ("minimum", "maximum"))
     message = _range_error("{found}", "{expected}")
-    b.check(v.compare("ge", lowest, v.index(0)), message, found=lowest, expected=extent)
-    b.check(v.compare("lt", highest, extent), message, found=highest, expected=extent)
+    b.check(lowest >= 0, message, found=lowest, expected=extent)
+    b.check(highest < extent, message, found=highest, expected=extent)
 
 
 def only_int64(*operands: str) -> tuple[tuple[str, ...], str]:

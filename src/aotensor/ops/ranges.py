@@ -99,7 +99,7 @@ class Arange(Op):
             length = emit_length(b, first, end, stride)
 
         def element(s: ScalarBuilder, i: Scalar) -> Scalar:
-            return s.cast(s.add(first, s.mul(s.cast(i, wide), stride)), self.dtype)
+            return s.cast(first + s.cast(i, wide) * stride, self.dtype)
 
         made = b.tabulate([length], self.dtype, element)
         counts = not dtypes.is_float(wide) and (v.as_extent(first), v.as_extent(stride)) == (0, 1)
@@ -139,18 +139,18 @@ def _emit_whole_length(b: TensorBuilder, start: Scalar, stop: Scalar, step: Scal
         return v.imax(v.as_extent(stop), 0)
     low, high, stride = (v.cast(x, "uint64") for x in (start, stop, step))
     zero, one = v.constant(0, "uint64"), v.constant(1, "uint64")
-    is_up = v.compare("gt", step, v.constant(0, "int64"))
-    has_any = v.select(is_up, v.compare("lt", start, stop), v.compare("lt", stop, start))
-    distance = v.select(has_any, v.select(is_up, v.sub(high, low), v.sub(low, high)), one)
-    size = v.maximum(v.select(is_up, stride, v.sub(zero, stride)), one)
-    length = v.add(v.div(v.sub(distance, one), size), one)
+    is_up = step > 0
+    has_any = v.select(is_up, start < stop, stop < start)
+    distance = v.select(has_any, v.select(is_up, high - low, low - high), one)
+    size = v.maximum(v.select(is_up, stride, zero - stride), one)
+    length = (distance - one) / size + one
     return v.cast(v.select(has_any, v.minimum(length, v.constant(1 << 62, "uint64")), zero), dtypes.INDEX)
 
 
 def _emit_float_length(b: TensorBuilder, start: Scalar, stop: Scalar, step: Scalar) -> Scalar:
     v = b.scalars
-    length = v.math("ceil", v.div(v.sub(stop, start), step))
-    fine = v.compare("le", length, v.constant(_LONGEST, "float64"))
+    length = v.math("ceil", (stop - start) / step)
+    fine = length <= _LONGEST
     b.check(fine, "start, stop and step must give a finite range")
     return v.cast(v.maximum(length, v.constant(0.0, "float64")), dtypes.INDEX)
 

@@ -99,8 +99,8 @@ class SearchStep(DiscreteOp):
 
         def element(s: ScalarBuilder, *at: Scalar) -> Scalar:
             start = s.load(low, *at)
-            end = s.add(start, size)
-            place = s.isub(s.cast(end, dtypes.INDEX), 1)
+            end = start + size
+            place = s.cast(end, dtypes.INDEX) - 1
             tested, wanted = s.cast(s.load(a, place), common), s.cast(s.load(v, *at), common)
             is_before = _not_less(s, wanted, tested) if self.is_right else _less(s, tested, wanted)
             return s.select(is_before, end, start)
@@ -110,14 +110,14 @@ class SearchStep(DiscreteOp):
 
 def _less(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
     """Emit x < y, with nan larger than all numbers."""
-    is_less = s.compare("lt", x, y)
+    is_less = x < y
     if not dtypes.is_float(x.dtype):
         return is_less
-    return s.or_(is_less, s.and_(s.is_nan(y), s.not_(s.is_nan(x))))
+    return is_less | (s.is_nan(y) & ~s.is_nan(x))
 
 
 def _not_less(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
-    return s.not_(_less(s, x, y))
+    return ~_less(s, x, y)
 
 
 def _insertion_positions(a: Variable, v: Variable, first: Variable, n: Any, is_right: bool) -> Variable:

@@ -196,10 +196,7 @@ def _lower_position(b: TensorBuilder, entry: Position, n: Extent, axis: int, pen
     at = _next(b, entry.at, pending)
     if isinstance(at, int) and isinstance(n, int) and -n <= at < n:
         return Line(at % n, None)
-    inside = v.and_(
-        v.compare("ge", v.index(at), v.index(v.isub(0, n))),
-        v.compare("lt", v.index(at), v.index(n)),
-    )
+    inside = (v.index(at) >= 0 - n) & (v.index(at) < n)
     b.check(inside, out_of_range(axis, "{found}", "{expected}"), found=at, expected=n, kind="index")
     return Line(_from_start(b, at, n), None)
 
@@ -208,31 +205,31 @@ def _from_start(b: TensorBuilder, at: Extent, n: Extent) -> Extent:
     """Emit a possibly negative index counted from the start of the axis."""
     v = b.scalars
     if isinstance(at, int):
-        return v.iadd(n, at) if at < 0 else at
-    return v.select(v.compare("lt", at, v.index(0)), v.iadd(at, n), at)
+        return n + at if at < 0 else at
+    return v.select(at < 0, at + n, at)
 
 
 def _lower_slice(b: TensorBuilder, entry: Slice, n: Extent, pending: Iterator[Tensor]) -> Line:
     v = b.scalars
     if entry.is_whole():
-        return Line(0, n) if entry.step == 1 else Line(v.isub(n, 1), n, -1)
+        return Line(0, n) if entry.step == 1 else Line(n - 1, n, -1)
     start, stop, step = (None if bound is None else _next(b, bound, pending) for bound in _bounds(entry))
     assert step is not None
     if not isinstance(step, int):
         b.check(v.compare("ne", step, v.index(0)), ZERO_STEP)
-        furthest = v.iadd(n, 1)  # longer steps select the same, but sums with them may overflow
-        step = v.imin(v.imax(step, v.isub(0, furthest)), furthest)
-    low, high = _select_by_direction(b, step, 0, -1), _select_by_direction(b, step, n, v.isub(n, 1))
+        furthest = n + 1  # longer steps select the same, but sums with them may overflow
+        step = v.imin(v.imax(step, 0 - furthest), furthest)
+    low, high = _select_by_direction(b, step, 0, -1), _select_by_direction(b, step, n, n - 1)
 
     def clipped(bound: Extent | None, default: Extent) -> Extent:
         return default if bound is None else v.imin(v.imax(_from_start(b, bound, n), low), high)
 
     start = clipped(start, _select_by_direction(b, step, low, high))
     stop = clipped(stop, _select_by_direction(b, step, high, low))
-    distance = _select_by_direction(b, step, v.isub(stop, start), v.isub(start, stop))
+    distance = _select_by_direction(b, step, stop - start, start - stop)
     stride = _stride(b, step)
     if stride != 1:
-        distance = v.ifloordiv(v.iadd(distance, v.isub(stride, 1)), stride)
+        distance = (distance + (stride - 1)) // stride
     return Line(start, v.imax(distance, 0), step)
 
 
@@ -245,13 +242,13 @@ def _select_by_direction(b: TensorBuilder, step: Extent, yes: Extent, no: Extent
     v = b.scalars
     if isinstance(step, int):
         return yes if step > 0 else no
-    return v.select(v.compare("gt", step, v.index(0)), v.index(yes), v.index(no))
+    return v.select(step > 0, v.index(yes), v.index(no))
 
 
 def _stride(b: TensorBuilder, step: Extent) -> Extent:
     """|step|, at least 1, so that no divisor is 0 before a step of 0 is refused."""
     v = b.scalars
-    return v.imax(v.imax(step, v.isub(0, step)), 1)
+    return v.imax(v.imax(step, 0 - step), 1)
 
 
 def ascending_line(b: TensorBuilder, line: Line) -> Line:
@@ -259,7 +256,7 @@ def ascending_line(b: TensorBuilder, line: Line) -> Line:
     if line.extent is None or (isinstance(line.step, int) and line.step > 0):
         return line
     v = b.scalars
-    lowest = v.imax(v.iadd(line.start, v.imul(v.isub(line.extent, 1), line.step)), 0)
+    lowest = v.imax(line.start + (line.extent - 1) * line.step, 0)
     return Line(_select_by_direction(b, line.step, line.start, lowest), line.extent, _stride(b, line.step))
 
 
@@ -268,7 +265,7 @@ def mirrored(b: TensorBuilder, y: Tensor, steps: Sequence[Extent]) -> Tensor:
     if all(isinstance(step, int) and step > 0 for step in steps):
         return y
     lines = [
-        Line(_select_by_direction(b, step, 0, b.scalars.isub(extent, 1)), extent, _select_by_direction(b, step, 1, -1))
+        Line(_select_by_direction(b, step, 0, extent - 1), extent, _select_by_direction(b, step, 1, -1))
         for extent, step in zip(y.extents, steps, strict=True)
     ]
     return gather(b, y, lines)
@@ -279,10 +276,7 @@ def gather(b: TensorBuilder, x: Tensor, lines: Sequence[Line]) -> Tensor:
 
     def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
         pending = iter(at)
-        indices = [
-            line.start if line.extent is None else v.iadd(line.start, v.imul(next(pending), line.step))
-            for line in lines
-        ]
+        indices = [line.start if line.extent is None else line.start + next(pending) * line.step for line in lines]
         return v.load(x, *indices)
 
     return b.tabulate([line.extent for line in lines if line.extent is not None], x.dtype, element)

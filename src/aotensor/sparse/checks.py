@@ -86,11 +86,11 @@ class CheckedStructure(Op):
         major, minor = extents[::-1] if self.format == "csc" else extents
         if len(data.extents) == 3:
             for extent, block, words in zip(extents, data.extents[1:], ("rows", "columns"), strict=True):
-                left = v.rem(v.index(extent), v.index(block))
+                left = v.index(extent) % block
                 message = f"{{found}} {words} are not a multiple of the {{expected}} of a block"
                 b.check(v.compare("eq", left, v.index(0)), message, extent, block)
-            major, minor = (v.index(v.ifloordiv(n, k)) for n, k in zip(extents, data.extents[1:], strict=True))
-        b.same_extent([indptr.extents[0], v.iadd(major, 1)], "indptr, and the number of its slices plus one,")
+            major, minor = (v.index(n // k) for n, k in zip(extents, data.extents[1:], strict=True))
+        b.same_extent([indptr.extents[0], major + 1], "indptr, and the number of its slices plus one,")
         first, last = (v.cast(v.load(indptr, at), "index") for at in (0, major))
         b.check(v.compare("eq", first, v.index(0)), "indptr begins with {found} instead of 0", first)
         b.check(v.compare("eq", last, v.index(nnz)), "indptr ends with {found}, but there are {expected} entries",
@@ -101,12 +101,12 @@ class CheckedStructure(Op):
             bound = v.index(0) if kind == "minimum" else v.index(minor)
             is_empty = v.compare("eq", v.index(nnz), v.index(0))
             message = "index {found} is outside of 0 … {expected} − 1"
-            b.check(v.or_(is_empty, v.compare(predicate, found, bound)), message, found, minor, kind="index")
+            b.check(is_empty | v.compare(predicate, found, bound), message, found, minor, kind="index")
         return data, indices, indptr
 
 
 def _lowered_rise(b: TensorBuilder, indptr: Tensor, slices: Extent, message: str) -> None:
-    rises = b.tabulate([slices], "bool", lambda w, i: w.compare("le", w.load(indptr, i), w.load(indptr, w.iadd(i, 1))))
+    rises = b.tabulate([slices], "bool", lambda w, i: w.load(indptr, i) <= w.load(indptr, i + 1))
     b.check(b.item(b.reduce("and", rises, [0])), message)
 
 
@@ -205,13 +205,13 @@ def check_count(count: int, what: str) -> None:
 def lowered_count(b: TensorBuilder, count: Extent, what: str) -> None:
     """Emit the run-time check that int32 indices can represent a count."""
     v = b.scalars
-    b.check(v.compare("le", v.index(count), v.index(LARGEST)), _message(what), count)
+    b.check(v.index(count) <= LARGEST, _message(what), count)
 
 
 def lowered_sums(b: TensorBuilder, indptr: Tensor, what: str) -> None:
     """Emit the check that cumulative sums of counts have not overflowed int32."""
     if indptr.dtype == "int32":
-        _lowered_rise(b, indptr, b.scalars.isub(indptr.extents[0], 1), _message(what))
+        _lowered_rise(b, indptr, indptr.extents[0] - 1, _message(what))
 
 
 def check_countable(value: Variable, count: SymbolicExtent, dtype: str, what: str) -> Variable:

@@ -170,7 +170,7 @@ class TakePresent(CompressedOp):
     def lower(self, b: TensorBuilder, x: Tensor, positions: Tensor, *slots: Tensor) -> Tensor:
         def element(v: ScalarBuilder, k: Scalar, *rest: Scalar) -> Scalar:
             at = v.load(positions, k)
-            is_present = v.compare("ge", at, v.constant(0, positions.dtype))
+            is_present = at >= 0
             return v.load_if(is_present, x, [v.cast(at, dtypes.INDEX), *rest], v.constant(0, x.dtype))
 
         return b.tabulate([*positions.extents, *x.extents[1:]], x.dtype, element)

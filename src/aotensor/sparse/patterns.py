@@ -89,7 +89,7 @@ class OtherFormat(PatternRule):
 
     def lower(self, b: TensorBuilder, indices: Tensor, indptr: Tensor, minor: Tensor) -> tuple[Tensor, ...]:
         extent, dtype, nnz = lowered_extent(b, self.dim, minor), _index_dtype(indices, indptr), indices.extents
-        results = [(dtype, nnz), (dtype, nnz), (dtype, (b.scalars.iadd(extent, 1),))]
+        results = [(dtype, nnz), (dtype, nnz), (dtype, (extent + 1,))]
         return b.pattern("transpose", [indices, indptr], [extent], results)
 
 
@@ -225,7 +225,7 @@ class Union(PatternRule):
         self, b: TensorBuilder, ip: Tensor, pp: Tensor, minor_p: Tensor, iq: Tensor, pq: Tensor, minor_q: Tensor
     ) -> tuple[Tensor, ...]:
         lowered_same_shape(b, pp, minor_p, pq, minor_q)
-        dtype, bound = _index_dtype(ip, pp, iq, pq), b.scalars.iadd(ip.extents[0], iq.extents[0])
+        dtype, bound = _index_dtype(ip, pp, iq, pq), ip.extents[0] + iq.extents[0]
         if dtype == "int32":
             lowered_count(b, bound, "two matrices together have {found} entries")
         wide = (dtype, (bound,))
@@ -238,7 +238,7 @@ class Union(PatternRule):
 def first_elements(b: TensorBuilder, vectors: Sequence[Tensor], indptr: Tensor) -> list[Tensor]:
     """The first elements of over-long vectors, as many as the last element of indptr says."""
     v = b.scalars
-    count = v.cast(v.load(indptr, v.isub(indptr.extents[0], 1)), dtypes.INDEX)
+    count = v.cast(v.load(indptr, indptr.extents[0] - 1), dtypes.INDEX)
 
     def part(wide: Tensor) -> Tensor:
         return b.tabulate([count], wide.dtype, lambda w, p: w.load(wide, p))

@@ -103,7 +103,7 @@ def check_inner(inner: Array, pq: Array) -> None:
 def lowered_inner(b: TensorBuilder, inner: Tensor, pq: Tensor) -> None:
     """Emit the check of the inner dimensions of p·q."""
     v = b.scalars
-    b.same_extent([v.cast(b.item(inner), dtypes.INDEX), v.isub(pq.extents[0], 1)], INNER)
+    b.same_extent([v.cast(b.item(inner), dtypes.INDEX), pq.extents[0] - 1], INNER)
 
 
 @frozen_dataclass

@@ -138,7 +138,7 @@ class SparseProduct(UnsortedMatrix):
         extent = v.cast(b.item(minor), dtypes.INDEX)
         (indptr,) = b.pattern("product_count", [ip, pp, iq, pq], [extent], [(dtype, pp.extents)])
         lowered_sums(b, indptr, ENTRIES)
-        nnz = v.cast(v.load(indptr, v.isub(pp.extents[0], 1)), dtypes.INDEX)
+        nnz = v.cast(v.load(indptr, pp.extents[0] - 1), dtypes.INDEX)
         operands, results = [ip, pp, iq, pq, indptr, x, y], [(dtype, (nnz,)), (x.dtype, (nnz,))]
         indices, data = b.pattern("product_rows", operands, [extent], results)
         return data, indices, indptr

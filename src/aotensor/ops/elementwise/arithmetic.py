@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from functools import reduce
 from typing import Any
 
@@ -49,7 +50,7 @@ add = elementwise(
     "add",
     "x + y + …; integers wrap, bool adds as `or`.",
     lambda *xs: reduce(np.add, xs),
-    lambda s, *xs: reduce(s.add, xs),
+    lambda s, *xs: reduce(operator.add, xs),
     lambda g, position, inputs, y: g,
     numeric,
     analytic=lambda *xs: reduce(np.add, xs),
@@ -60,7 +61,7 @@ sub = elementwise(
     "sub",
     "x − y; integers wrap.",
     np.subtract,
-    lambda s, x, y: s.sub(x, y),
+    lambda s, x, y: x - y,
     (lambda g, a, b, y: g, lambda g, a, b, y: -g),
     signed,
     analytic=np.subtract,
@@ -71,7 +72,7 @@ mul: Elementwise = elementwise(
     "mul",
     "x · y · …; integers wrap, bool multiplies as `and`.",
     lambda *xs: reduce(np.multiply, xs),
-    lambda s, *xs: reduce(s.mul, xs),
+    lambda s, *xs: reduce(operator.mul, xs),
     _times_the_others,
     numeric,
     analytic=lambda *xs: reduce(np.multiply, xs),
@@ -82,7 +83,7 @@ true_div = elementwise(
     "true_div",
     "x / y by IEEE: 1/0 is inf, 0/0 is nan. Integers give float64.",
     np.true_divide,
-    lambda s, x, y: s.div(x, y),
+    lambda s, x, y: x / y,
     (lambda g, a, b, y: g / b, lambda g, a, b, y: -g * y / b),
     quotient,
     analytic=np.true_divide,
@@ -93,7 +94,7 @@ neg = elementwise(
     "neg",
     "−x; integers wrap, bool is refused.",
     np.negative,
-    lambda s, x: s.neg(x),
+    lambda s, x: -x,
     (lambda g, x, y: -g,),
     signed,
     analytic=np.negative,
@@ -105,7 +106,7 @@ reciprocal = elementwise(
     "reciprocal",
     "1/x in floating point; ±inf at ±0.",
     np.reciprocal,
-    lambda s, x: s.div(s.constant(1, x.dtype), x),
+    lambda s, x: 1 / x,
     (lambda g, x, y: -g * sqr(y),),
     analytic=np.reciprocal,
     numpy="reciprocal",
@@ -115,7 +116,7 @@ sqr: Elementwise = elementwise(
     "sqr",
     "x²; integers wrap.",
     np.square,
-    lambda s, x: s.mul(x, x),
+    lambda s, x: x * x,
     (lambda g, x, y: 2 * g * x,),
     numeric,
     analytic=np.square,
@@ -128,56 +129,56 @@ square = sqr
 # --- integer division ------------------------------------------------------------------------------------------------
 
 
-def _safe_divisor(s: ScalarBuilder, y: Any) -> Scalar:
+def _safe_divisor(s: ScalarBuilder, y: Scalar) -> Scalar:
     """Emit y, with the divisors 0 and −1 replaced by 1: the machine's integer division may trap on them."""
     one = s.constant(1, y.dtype)
     trap = s.compare("eq", y, s.constant(0, y.dtype))
     if dtypes.is_signed(y.dtype):
-        trap = s.or_(trap, s.compare("eq", y, s.constant(-1, y.dtype)))
+        trap |= s.compare("eq", y, s.constant(-1, y.dtype))
     return s.select(trap, one, y)
 
 
-def _signs_differ(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
+def _signs_differ(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
     zero = s.constant(0, x.dtype)
-    return s.xor(s.compare("lt", x, zero), s.compare("lt", y, zero))
+    return (x < zero) ^ (y < zero)
 
 
-def _emit_mod(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
+def _emit_mod(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
     """Emit x − y·⌊x/y⌋, with the sign of y: the truncated remainder, plus y if its sign is wrong."""
     zero = s.constant(0, x.dtype)
     is_float = dtypes.is_float(x.dtype)
-    rest = s.rem(x, y if is_float else _safe_divisor(s, y))
-    is_off = s.and_(s.compare("ne", rest, zero), _signs_differ(s, rest, y))
-    rest = s.select(is_off, s.add(rest, y), rest)
+    rest = x % (y if is_float else _safe_divisor(s, y))
+    is_off = s.compare("ne", rest, zero) & _signs_differ(s, rest, y)
+    rest = s.select(is_off, rest + y, rest)
     if is_float:
         return s.select(s.compare("eq", rest, zero), s.math2("copysign", zero, y), rest)
     return s.select(s.compare("eq", y, zero), zero, rest)
 
 
-def _emit_whole_int_div(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
+def _emit_whole_int_div(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
     """Emit ⌊x/y⌋ of integers; 0 for y = 0, and the wrapped −x for y = −1."""
     zero, one = s.constant(0, x.dtype), s.constant(1, x.dtype)
     safe = _safe_divisor(s, y)
-    result = s.div(x, safe)
+    result = x / safe
     if dtypes.is_signed(x.dtype):
-        rest = s.rem(x, safe)
-        is_off = s.and_(s.compare("ne", rest, zero), _signs_differ(s, rest, y))
-        result = s.select(is_off, s.sub(result, one), result)
-        result = s.select(s.compare("eq", y, s.constant(-1, y.dtype)), s.neg(x), result)
+        rest = x % safe
+        is_off = s.compare("ne", rest, zero) & _signs_differ(s, rest, y)
+        result = s.select(is_off, result - one, result)
+        result = s.select(s.compare("eq", y, s.constant(-1, y.dtype)), -x, result)
     return s.select(s.compare("eq", y, zero), zero, result)
 
 
-def _emit_float_int_div(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
+def _emit_float_int_div(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
     """Emit ⌊x/y⌋ of floats from the exact remainder, as NumPy defines it; ±inf or nan for y = 0."""
     zero, one, half = (s.constant(value, x.dtype) for value in (0.0, 1.0, 0.5))
-    rest = s.rem(x, y)
-    ratio = s.div(s.sub(x, rest), y)
-    is_off = s.and_(s.compare("ne", rest, zero), _signs_differ(s, rest, y))
-    ratio = s.select(is_off, s.sub(ratio, one), ratio)
+    rest = x % y
+    ratio = (x - rest) / y
+    is_off = s.compare("ne", rest, zero) & _signs_differ(s, rest, y)
+    ratio = s.select(is_off, ratio - one, ratio)
     whole = s.math("floor", ratio)
-    whole = s.select(s.compare("gt", s.sub(ratio, whole), half), s.add(whole, one), whole)
-    whole = s.select(s.compare("eq", ratio, zero), s.math2("copysign", zero, s.div(x, y)), whole)
-    return s.select(s.compare("eq", y, zero), s.div(x, y), whole)
+    whole = s.select(ratio - whole > half, whole + one, whole)
+    whole = s.select(s.compare("eq", ratio, zero), s.math2("copysign", zero, x / y), whole)
+    return s.select(s.compare("eq", y, zero), x / y, whole)
 
 
 int_div = elementwise(
@@ -212,27 +213,27 @@ def _whole_quotient(x: Any, y: Any) -> Any:
     return np.where(y == 0, x / y, np.where(ratio == 0, np.copysign(0, x / y), np.rint(ratio)))
 
 
-def _emit_trunc_div(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
+def _emit_trunc_div(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
     """Emit C's quotient for integers; for floats the exact multiple of y, divided and rounded to an integer."""
     zero = s.constant(0, x.dtype)
     is_zero = s.compare("eq", y, zero)
     if dtypes.is_float(x.dtype):
-        ratio = s.div(s.sub(x, s.rem(x, y)), y)
-        signed_zero = s.math2("copysign", zero, s.div(x, y))
+        ratio = (x - x % y) / y
+        signed_zero = s.math2("copysign", zero, x / y)
         whole = s.select(s.compare("eq", ratio, zero), signed_zero, s.math("rint", ratio))
-        return s.select(is_zero, s.div(x, y), whole)
-    result = s.div(x, _safe_divisor(s, y))
+        return s.select(is_zero, x / y, whole)
+    result = x / _safe_divisor(s, y)
     if dtypes.is_signed(x.dtype):
-        result = s.select(s.compare("eq", y, s.constant(-1, y.dtype)), s.neg(x), result)
+        result = s.select(s.compare("eq", y, s.constant(-1, y.dtype)), -x, result)
     return s.select(is_zero, zero, result)
 
 
-def _emit_fmod(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
+def _emit_fmod(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
     """Emit C's remainder of x by y; the result keeps the sign of x, also for −0."""
     if dtypes.is_float(x.dtype):
-        return s.rem(x, y)
+        return x % y
     zero = s.constant(0, x.dtype)
-    return s.select(s.compare("eq", y, zero), zero, s.rem(x, _safe_divisor(s, y)))
+    return s.select(s.compare("eq", y, zero), zero, x % _safe_divisor(s, y))
 
 
 trunc_div = elementwise(
@@ -258,10 +259,10 @@ fmod = elementwise(
 # --- signs and extrema -----------------------------------------------------------------------------------------------
 
 
-def _emit_sign(s: ScalarBuilder, x: Any) -> Scalar:
-    zero, one, minus = s.constant(0, x.dtype), s.constant(1, x.dtype), s.neg(s.constant(1, x.dtype))
-    negative = s.select(s.compare("lt", x, zero), minus, s.select(s.compare("eq", x, zero), zero, x))
-    return s.select(s.compare("gt", x, zero), one, negative)
+def _emit_sign(s: ScalarBuilder, x: Scalar) -> Scalar:
+    zero, one, minus = s.constant(0, x.dtype), s.constant(1, x.dtype), -s.constant(1, x.dtype)
+    negative = s.select(x < zero, minus, s.select(s.compare("eq", x, zero), zero, x))
+    return s.select(x > zero, one, negative)
 
 
 abs = elementwise(

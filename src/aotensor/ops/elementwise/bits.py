@@ -38,21 +38,21 @@ def _byte(*operands: str) -> tuple[tuple[str, ...], str]:
 
 def _is_inside(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
     """Emit whether y is at least 0 and less than the number of bits of x: LLVM leaves other shifts undefined."""
-    few = s.compare("lt", y, s.constant(8 * dtypes.itemsize(x.dtype), y.dtype))
-    return s.and_(few, s.compare("ge", y, s.constant(0, y.dtype))) if dtypes.is_signed(y.dtype) else few
+    few = y < 8 * dtypes.itemsize(x.dtype)
+    return few & (y >= 0) if dtypes.is_signed(y.dtype) else few
 
 
 def _shifted_left(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
     inside, nothing = _is_inside(s, x, y), s.constant(0, x.dtype)
-    return s.select(inside, s.shift_left(x, s.select(inside, y, nothing)), nothing)
+    return s.select(inside, x << s.select(inside, y, nothing), nothing)
 
 
 def _shifted_right(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
     inside, nothing = _is_inside(s, x, y), s.constant(0, x.dtype)
-    shifted = s.shift_right(x, s.select(inside, y, nothing))
+    shifted = x >> s.select(inside, y, nothing)
     if not dtypes.is_signed(x.dtype):
         return s.select(inside, shifted, nothing)
-    all_signs = s.shift_right(x, s.constant(8 * dtypes.itemsize(x.dtype) - 1, x.dtype))
+    all_signs = x >> (8 * dtypes.itemsize(x.dtype) - 1)
     return s.select(inside, shifted, all_signs)
 
 
@@ -91,7 +91,7 @@ def _shifted_right_logically(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
     kind = f"uint{8 * dtypes.itemsize(x.dtype)}"
     inside, nothing = _is_inside(s, x, y), s.constant(0, kind)
     count = s.select(inside, s.bitcast(y, kind), nothing)
-    return s.bitcast(s.select(inside, s.shift_right(s.bitcast(x, kind), count), nothing), x.dtype)
+    return s.bitcast(s.select(inside, s.bitcast(x, kind) >> count, nothing), x.dtype)
 
 
 logical_shift_right = elementwise(
@@ -107,20 +107,17 @@ logical_shift_right = elementwise(
 
 def _count_ones(s: ScalarBuilder, x: Scalar) -> Scalar:
     """Emit the number of 1 bits of x: bits in pairs, fours, bytes, then all bytes by one product (Warren, 5-1)."""
-    magnitude = s.select(s.compare("lt", x, s.constant(0, x.dtype)), s.neg(x), x) if dtypes.is_signed(x.dtype) else x
+    magnitude = s.select(x < 0, -x, x) if dtypes.is_signed(x.dtype) else x
     kind = f"uint{8 * dtypes.itemsize(x.dtype)}"
     v, bits = s.bitcast(magnitude, kind), 8 * dtypes.itemsize(x.dtype)
 
     def every(byte: int) -> Scalar:
         return s.constant(int.from_bytes(bytes([byte]) * (bits // 8), "little"), kind)
 
-    def down(y: Scalar, by: int) -> Scalar:
-        return s.shift_right(y, s.constant(by, kind))
-
-    v = s.sub(v, s.and_(down(v, 1), every(0x55)))
-    v = s.add(s.and_(v, every(0x33)), s.and_(down(v, 2), every(0x33)))
-    v = s.and_(s.add(v, down(v, 4)), every(0x0F))
-    return s.cast(down(s.mul(v, every(1)), bits - 8) if bits > 8 else v, "uint8")
+    v = v - ((v >> 1) & every(0x55))
+    v = (v & every(0x33)) + ((v >> 2) & every(0x33))
+    v = (v + (v >> 4)) & every(0x0F)
+    return s.cast((v * every(1)) >> (bits - 8) if bits > 8 else v, "uint8")
 
 
 bitwise_count = elementwise(

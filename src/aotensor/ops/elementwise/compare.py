@@ -96,10 +96,6 @@ ge = _comparison("ge", "ge", "≥", numpy="greater_equal", operator=">=")
 equal, not_equal, less, less_equal, greater, greater_equal = eq, neq, lt, le, gt, ge
 
 
-def _emit_is_finite(s: ScalarBuilder, x: Any) -> Scalar:
-    return s.not_(s.or_(s.is_nan(x), s.is_inf(x)))
-
-
 isnan = elementwise(
     "isnan",
     "Whether x is nan; false for integers.",
@@ -124,7 +120,7 @@ isfinite = elementwise(
     "isfinite",
     "Whether x is neither nan nor infinite; true for integers.",
     np.isfinite,
-    lambda s, x: _emit_is_finite(s, x) if dtypes.is_float(x.dtype) else s.constant(True, "bool"),
+    lambda s, x: ~(s.is_nan(x) | s.is_inf(x)) if dtypes.is_float(x.dtype) else s.constant(True, "bool"),
     (None,),
     comparison,
     numpy="isfinite",
@@ -150,7 +146,7 @@ and_ = elementwise(
     "and_",
     "Bitwise and; logical for bool.",
     np.bitwise_and,
-    lambda s, x, y: s.and_(x, y),
+    lambda s, x, y: x & y,
     (None, None),
     bitwise,
     numpy="bitwise_and",
@@ -160,7 +156,7 @@ or_ = elementwise(
     "or_",
     "Bitwise or; logical for bool.",
     np.bitwise_or,
-    lambda s, x, y: s.or_(x, y),
+    lambda s, x, y: x | y,
     (None, None),
     bitwise,
     numpy="bitwise_or",
@@ -170,7 +166,7 @@ xor = elementwise(
     "xor",
     "Bitwise exclusive or; logical for bool.",
     np.bitwise_xor,
-    lambda s, x, y: s.xor(x, y),
+    lambda s, x, y: x ^ y,
     (None, None),
     bitwise,
     numpy="bitwise_xor",
@@ -180,7 +176,7 @@ invert = elementwise(
     "invert",
     "Bitwise complement; logical for bool.",
     np.invert,
-    lambda s, x: s.not_(x),
+    lambda s, x: ~x,
     (None,),
     bitwise,
     numpy="invert",
@@ -260,8 +256,8 @@ def _emit_half_away(s: ScalarBuilder, x: Any) -> Scalar:
     """Emit rounding to nearest, ties away from 0: the floor of |x|, plus one if the exact fraction is at least ½."""
     size = s.abs(x)
     whole = s.math("floor", size)
-    is_up = s.compare("ge", s.sub(size, whole), s.constant(0.5, x.dtype))
-    return s.math2("copysign", s.select(is_up, s.add(whole, s.constant(1.0, x.dtype)), whole), x)
+    is_up = size - whole >= 0.5
+    return s.math2("copysign", s.select(is_up, whole + 1.0, whole), x)
 
 
 def _reference_half_away(x: Array) -> Array:

@@ -65,7 +65,7 @@ softsign = Elementwise(
         "softsign",
         "x/(1 + |x|), whose derivative 1/(1 + |x|)² does not cancel",
         lambda x: x / (1 + np.abs(x)),
-        lambda s, x: s.div(x, s.add(s.constant(1.0, x.dtype), s.abs(x))),
+        lambda s, x: x / (s.constant(1.0, x.dtype) + s.abs(x)),
         (lambda g, x, y: g * _softsign_root(x) * _softsign_root(x),),
         notation="(({0}) / (1 + abs({0})))",
     )
@@ -75,7 +75,7 @@ _softsign_root: Elementwise = Elementwise(
         "softsign_root",
         "w = 1/(1 + |x|), whose derivative is −w² with the sign of x",
         lambda x: 1 / (1 + np.abs(x)),
-        lambda s, x: s.div(s.constant(1.0, x.dtype), s.add(s.constant(1.0, x.dtype), s.abs(x))),
+        lambda s, x: s.constant(1.0, x.dtype) / (s.constant(1.0, x.dtype) + s.abs(x)),
         (lambda g, x, y: switch(eq(x, 0), 0, switch(lt(x, 0), g, -g) * y * y),),
         notation="(1 / (1 + abs({0})))",
     )
@@ -85,7 +85,7 @@ _gap = Elementwise(
         "gap_to_one",
         "1 − x² without cancellation; its derivative −2x has no product of 0 and ∞ in it at ±1",
         lambda x: (1 - x) * (1 + x),
-        lambda s, x: s.mul(s.sub(s.constant(1.0, x.dtype), x), s.add(s.constant(1.0, x.dtype), x)),
+        lambda s, x: (1.0 - x) * (1.0 + x),
         (lambda g, x, y: -2 * g * x,),
         analytic=lambda x: (1 - x) * (1 + x),
         notation="(1 - ({0})**2)",
@@ -98,7 +98,7 @@ arctan_slope = Elementwise(
         "arctan_slope",
         "1/(1 + x²); its derivative is taken in an order in which x⁴ does not overflow",
         lambda x: 1 / (1 + x * x),
-        lambda s, x: s.div(s.constant(1.0, x.dtype), s.add(s.constant(1.0, x.dtype), s.mul(x, x))),
+        lambda s, x: s.constant(1.0, x.dtype) / (s.constant(1.0, x.dtype) + x * x),
         (lambda g, x, y: -2 * g * ((x * y) * y),),
         analytic=lambda x: 1 / (1 + x * x),
         notation="grad(arctan({0}))",
@@ -140,11 +140,11 @@ def _reciprocal_root(inverse: str, doc: str, inner: Callable[[Any], Any], emit: 
         size = np.abs(x)
         return np.asarray(1 / np.where(size > large, size, np.sqrt(inner(np.where(size > large, 1, x)))))
 
-    def emit_slope(s: ScalarBuilder, x: Any) -> Scalar:
+    def emit_slope(s: ScalarBuilder, x: Scalar) -> Scalar:
         size = s.abs(x)
-        is_large = s.compare("gt", size, s.constant(large, x.dtype))
+        is_large = size > large
         root = s.select(is_large, size, s.math("sqrt", emit(s, x, s.constant(1.0, x.dtype))))
-        return s.div(s.constant(1.0, x.dtype), root)
+        return 1.0 / root
 
     def derivative(g: Variable, x: Variable, y: Variable) -> Variable:
         return -g * ((x * y) * y * y)
@@ -162,14 +162,12 @@ def _reciprocal_root(inverse: str, doc: str, inner: Callable[[Any], Any], emit: 
     )
 
 
-arcsinh_slope = _reciprocal_root(
-    "arcsinh", "1/√(x² + 1)", lambda x: x * x + 1, lambda s, x, one: s.add(s.mul(x, x), one)
-)
+arcsinh_slope = _reciprocal_root("arcsinh", "1/√(x² + 1)", lambda x: x * x + 1, lambda s, x, one: x * x + one)
 _arccosh_slope = _reciprocal_root(
     "arccosh",
     "1/√(x² − 1)",
     lambda x: (x - 1) * (x + 1),
-    lambda s, x, one: s.mul(s.sub(x, one), s.add(x, one)),
+    lambda s, x, one: (x - one) * (x + one),
 )
 arcsinh = _unary("arcsinh", "Inverse hyperbolic sine.", lambda g, x, y: g * arcsinh_slope(x))
 arccosh = _unary(
@@ -185,8 +183,8 @@ arctanh = _unary(
 
 
 def _scaled(factor: float) -> Callable[..., Scalar]:
-    def emit(s: ScalarBuilder, x: Any) -> Scalar:
-        return s.mul(x, s.constant(factor, x.dtype))
+    def emit(s: ScalarBuilder, x: Scalar) -> Scalar:
+        return x * factor
 
     return emit
 

@@ -19,10 +19,10 @@ def _emit_hypot(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
     """
     one, zero = s.constant(1.0, x.dtype), s.constant(0.0, x.dtype)
     wide, narrow = s.maximum(s.abs(x), s.abs(y)), s.minimum(s.abs(x), s.abs(y))
-    ratio = s.div(narrow, wide)
-    length = s.mul(wide, s.math("sqrt", s.add(one, s.mul(ratio, ratio))))
+    ratio = narrow / wide
+    length = wide * s.math("sqrt", one + ratio * ratio)
     length = s.select(s.compare("eq", wide, zero), zero, length)
-    infinite = s.or_(s.is_inf(x), s.is_inf(y))
+    infinite = s.is_inf(x) | s.is_inf(y)
     return s.select(infinite, s.constant(np.inf, x.dtype), length)
 
 
@@ -37,7 +37,7 @@ hypot_slope: Final[Elementwise] = Elementwise(
         "cancel; the length is given, and no derivative is taken of it",
         lambda a, b, length: np.where(length == 0, 0, a / np.where(length == 0, 1, length)).astype(length.dtype),
         lambda s, a, b, length: s.select(
-            s.compare("eq", length, s.constant(0.0, a.dtype)), s.constant(0.0, a.dtype), s.div(a, length)
+            s.compare("eq", length, s.constant(0.0, a.dtype)), s.constant(0.0, a.dtype), a / length
         ),
         (
             lambda g, a, b, length, y: g * _times_square_over(hypot_slope(b, a, length), length),
@@ -73,9 +73,9 @@ def _emit_angle_slope(s: ScalarBuilder, a: Any, b: Any) -> Scalar:
     """Emit a derivative of an angle, ±r/(m·(1 + r²)), or ±1/(m·(1 + r²)) if |b| is larger; m and r as for hypot."""
     one, height, width = s.constant(1.0, a.dtype), s.abs(a), s.abs(b)
     wide, narrow = s.maximum(height, width), s.minimum(height, width)
-    ratio = s.div(narrow, wide)
-    unit = s.div(one, s.mul(wide, s.add(one, s.mul(ratio, ratio))))
-    return s.math2("copysign", s.mul(s.select(s.compare("ge", width, height), one, ratio), unit), b)
+    ratio = narrow / wide
+    unit = one / (wide * (one + ratio * ratio))
+    return s.math2("copysign", s.select(width >= height, one, ratio) * unit, b)
 
 
 def _angle_slope_in_height(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:

@@ -34,7 +34,7 @@ def _reference(n: Array, x: Array) -> Array:
 def _static_order(n: int) -> Elementwise:
     """The op x ↦ ψ⁽ⁿ⁾(x) for a static n ≥ 2."""
 
-    def emit(s: ScalarBuilder, x: Any) -> Scalar:
+    def emit(s: ScalarBuilder, x: Scalar) -> Scalar:
         if n <= _LARGEST_UNROLLED:
             return s.special(f"polygamma_{n}", x)
         return _emit(s, s.constant(n, "int64"), x)
@@ -62,7 +62,7 @@ def _orders_and_arguments(n: str, x: str) -> tuple[tuple[str, ...], str]:
     return ("int64", common), common
 
 
-def _emit(s: ScalarBuilder, n: Any, x: Any) -> Scalar:
+def _emit(s: ScalarBuilder, n: Scalar, x: Scalar) -> Scalar:
     """Emit ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹·n!·ζ(n + 1, x): a sum up to an argument above 10 + 2n, then Euler-Maclaurin; ψ for n =
     0.
 
@@ -70,36 +70,36 @@ def _emit(s: ScalarBuilder, n: Any, x: Any) -> Scalar:
     """
     one, two = s.constant(1.0, "float64"), s.constant(2.0, "float64")
     wide, order = s.cast(x, "float64"), s.cast(n, "float64")
-    exponent = s.neg(s.add(order, one))
-    bound = s.add(s.constant(10.0, "float64"), s.mul(two, order))
+    exponent = -(order + one)
+    bound = s.constant(10.0, "float64") + two * order
 
-    def goes_on(v: ScalarBuilder, a: Any, total: Any, exponent: Any, bound: Any) -> Scalar:
+    def goes_on(v: ScalarBuilder, a: Scalar, total: Scalar, exponent: Scalar, bound: Scalar) -> Scalar:
         is_pole = v.compare("eq", a, v.math("floor", a))
-        is_pole = v.and_(is_pole, v.compare("le", a, v.constant(0.0, "float64")))
-        return v.and_(v.compare("lt", a, bound), v.not_(is_pole))
+        is_pole &= a <= 0.0
+        return (a < bound) & ~is_pole
 
     def step(v: ScalarBuilder, a: Any, total: Any, exponent: Any, bound: Any) -> list[Any]:
-        return [v.add(a, v.constant(1.0, "float64")), v.add(total, v.math2("pow", a, exponent))]
+        return [a + 1.0, total + v.math2("pow", a, exponent)]
 
     start = [wide, s.constant(0.0, "float64")]
     a, head = s.iterate(start, [exponent, bound], goes_on, step)
-    inverse = s.div(one, a)
-    square = s.mul(inverse, inverse)
-    tail = s.add(s.div(one, order), s.mul(s.constant(0.5, "float64"), inverse))
-    rising = s.mul(s.add(order, one), square)  # (n + 1)…(n + 2j − 1)·a⁻²ʲ
+    inverse = one / a
+    square = inverse * inverse
+    tail = one / order + 0.5 * inverse
+    rising = (order + one) * square  # (n + 1)…(n + 2j − 1)·a⁻²ʲ
     for j, number in enumerate(_BERNOULLI, start=1):
-        tail = s.add(tail, s.mul(rising, s.constant(number / factorial(2 * j), "float64")))
-        following = [s.add(order, s.constant(float(2 * j + k), "float64")) for k in (0, 1)]
-        rising = s.mul(s.mul(rising, square), s.mul(*following))
-    zeta = s.add(head, s.mul(s.math2("pow", a, s.neg(order)), tail))
-    size = s.mul(s.math("exp", s.special("gammaln", s.add(order, one))), zeta)
-    is_even = s.compare("eq", s.and_(n, s.constant(1, "int64")), s.constant(0, "int64"))
-    signed = s.select(is_even, s.neg(size), size)
-    is_pole = s.and_(s.compare("le", a, s.constant(0.0, "float64")), s.compare("eq", a, s.math("floor", a)))
+        tail += rising * (number / factorial(2 * j))
+        following = [order + float(2 * j + k) for k in (0, 1)]
+        rising = rising * square * (following[0] * following[1])
+    zeta = head + s.math2("pow", a, -order) * tail
+    size = s.math("exp", s.special("gammaln", order + one)) * zeta
+    is_even = s.compare("eq", n & 1, s.constant(0, "int64"))
+    signed = s.select(is_even, -size, size)
+    is_pole = (a <= 0.0) & s.compare("eq", a, s.math("floor", a))
     infinite = s.constant(np.inf, "float64")
-    signed = s.select(is_pole, s.select(is_even, s.neg(infinite), infinite), signed)
+    signed = s.select(is_pole, s.select(is_even, -infinite, infinite), signed)
     signed = s.select(s.compare("eq", n, s.constant(0, "int64")), s.special("psi", wide), signed)
-    signed = s.select(s.compare("lt", n, s.constant(0, "int64")), s.constant(np.nan, "float64"), signed)
+    signed = s.select(n < 0, s.constant(np.nan, "float64"), signed)
     return s.cast(signed, x.dtype)
 
 

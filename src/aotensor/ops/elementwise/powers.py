@@ -38,20 +38,20 @@ def _check_exponents(b: TensorBuilder, x: Tensor, y: Tensor) -> None:
     _, common = counting(x.dtype, y.dtype)
     if not dtypes.is_signed(common):
         return
-    fine = b.map(lambda s, e: s.compare("ge", s.cast(e, common), s.constant(0, common)), y, dtype="bool")
+    fine = b.map(lambda s, e: s.cast(e, common) >= 0, y, dtype="bool")
     b.check(b.item(b.reduce("and", fine, range(len(y.extents)))), "an integer to a negative integer power")
 
 
-def _emit_pow(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
+def _emit_pow(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
     """Emit xʸ; for integers by repeated squaring, one step per bit of the exponent, so that the result wraps."""
     if dtypes.is_float(x.dtype):
         return s.math2("pow", x, y)
     bits = 8 * dtypes.itemsize(x.dtype) - (1 if dtypes.is_signed(x.dtype) else 0)
     zero, result, power = s.constant(0, x.dtype), s.constant(1, x.dtype), x
     for bit in range(bits):
-        is_set = s.compare("ne", s.and_(y, s.constant(1 << bit, x.dtype)), zero)
-        result = s.select(is_set, s.mul(result, power), result)
-        power = s.mul(power, power)
+        is_set = s.compare("ne", y & (1 << bit), zero)
+        result = s.select(is_set, result * power, result)
+        power *= power
     return result
 
 
@@ -95,9 +95,11 @@ _pow = Elementwise(
 def _integer_power(exponent: int) -> Elementwise:
     """The op xⁿ for a literal n, by multiplications."""
 
-    def emit(s: ScalarBuilder, x: Any) -> Scalar:
-        power = reduce(lambda low, bit: _times(s, s.mul(low, low), x, bit), f"{max(exponent, -exponent):b}"[1:], x)
-        return power if exponent > 0 else s.div(s.constant(1, x.dtype), power)
+    def emit(s: ScalarBuilder, x: Scalar) -> Scalar:
+        power = reduce(
+            lambda low, bit: low * low * x if bit == "1" else low * low, f"{max(exponent, -exponent):b}"[1:], x
+        )
+        return power if exponent > 0 else 1 / power
 
     return Elementwise(
         Row(
@@ -114,10 +116,6 @@ def _integer_power(exponent: int) -> Elementwise:
 
 
 MAKERS["int_pow"] = _integer_power
-
-
-def _times(s: ScalarBuilder, x: Any, y: Any, bit: str) -> Scalar:
-    return s.mul(x, y) if bit == "1" else x
 
 
 @public(numpy="power", operator="**")

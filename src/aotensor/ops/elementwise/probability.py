@@ -42,46 +42,46 @@ _FAR_TAIL = (
 )  # fmt: skip
 
 
-def _polynomial(s: ScalarBuilder, coefficients: Sequence[float], x: Any) -> Scalar:
+def _polynomial(s: ScalarBuilder, coefficients: Sequence[float], x: Scalar) -> Scalar:
     """Emit a polynomial in x by Horner's rule.   coefficients: lowest power first"""
     result = s.constant(coefficients[-1], x.dtype)
     for coefficient in reversed(coefficients[:-1]):
-        result = s.add(s.mul(result, x), s.constant(coefficient, x.dtype))
+        result = result * x + coefficient
     return result
 
 
-def _quotient(s: ScalarBuilder, table: tuple[Sequence[float], Sequence[float]], x: Any, shift: float) -> Scalar:
-    moved = s.sub(x, s.constant(shift, x.dtype))
-    return s.div(_polynomial(s, table[0], moved), _polynomial(s, table[1], moved))
+def _quotient(s: ScalarBuilder, table: tuple[Sequence[float], Sequence[float]], x: Scalar, shift: float) -> Scalar:
+    moved = x - shift
+    return _polynomial(s, table[0], moved) / _polynomial(s, table[1], moved)
 
 
-def _normal_quantile(s: ScalarBuilder, q: Any, r: Any) -> Scalar:
+def _normal_quantile(s: ScalarBuilder, q: Scalar, r: Scalar) -> Scalar:
     """Emit the z ≥ 0 with Φ(z) = ½ + q, where q ≥ 0 and the tail r = ½ − q are both given exactly."""
     bound = s.constant(0.425, q.dtype)
-    centre = s.mul(q, _quotient(s, _CENTRE, s.sub(s.mul(bound, bound), s.mul(q, q)), 0.0))
-    far = s.math("sqrt", s.neg(s.math("log", r)))
+    centre = q * _quotient(s, _CENTRE, bound * bound - q * q, 0.0)
+    far = s.math("sqrt", -s.math("log", r))
     near_tail, far_tail = _quotient(s, _TAIL, far, 1.6), _quotient(s, _FAR_TAIL, far, 5.0)
-    tail = s.select(s.compare("le", far, s.constant(5.0, q.dtype)), near_tail, far_tail)
+    tail = s.select(far <= 5.0, near_tail, far_tail)
     infinite = s.constant(np.inf, q.dtype)
     tail = s.select(s.compare("eq", r, s.constant(0.0, q.dtype)), infinite, tail)
-    return s.select(s.compare("le", q, bound), centre, tail)
+    return s.select(q <= bound, centre, tail)
 
 
-def _emit_erfinv(s: ScalarBuilder, x: Any) -> Scalar:
+def _emit_erfinv(s: ScalarBuilder, x: Scalar) -> Scalar:
     """Emit erfinv(x) = ±z/√2 from the normal quantile z with q = |x|/2 and r = (1 − |x|)/2; nan outside of [−1, 1]."""
     half, size = s.constant(0.5, x.dtype), s.abs(x)
-    tail = s.mul(half, s.sub(s.constant(1.0, x.dtype), size))
-    z = _normal_quantile(s, s.mul(half, size), tail)
-    return s.math2("copysign", s.mul(z, s.constant(sqrt(0.5), x.dtype)), x)
+    tail = half * (1.0 - size)
+    z = _normal_quantile(s, half * size, tail)
+    return s.math2("copysign", z * sqrt(0.5), x)
 
 
-def _emit_erfcinv(s: ScalarBuilder, x: Any) -> Scalar:
+def _emit_erfcinv(s: ScalarBuilder, x: Scalar) -> Scalar:
     """Emit erfcinv(x) = ±z/√2 from the normal quantile z with q = |1 − x|/2 and the tail min(x/2, 1 − x/2)."""
     half, one = s.constant(0.5, x.dtype), s.constant(1.0, x.dtype)
-    centred = s.mul(half, s.sub(one, x))
-    lower = s.mul(half, x)
-    z = _normal_quantile(s, s.abs(centred), s.minimum(lower, s.sub(one, lower)))
-    return s.math2("copysign", s.mul(z, s.constant(sqrt(0.5), x.dtype)), centred)
+    centred = half * (one - x)
+    lower = half * x
+    z = _normal_quantile(s, s.abs(centred), s.minimum(lower, one - lower))
+    return s.math2("copysign", z * sqrt(0.5), centred)
 
 
 erfinv = elementwise(
@@ -116,24 +116,24 @@ def _emit_erfcx_order(order: int) -> Callable[[ScalarBuilder, Any], Scalar]:
     f₀ = r₀/√π and fₖ = k·rₖ·fₖ₋₁.
     """
 
-    def emit(s: ScalarBuilder, x: Any) -> Scalar:
+    def emit(s: ScalarBuilder, x: Scalar) -> Scalar:
         if order and x.dtype != "float64":
             return s.cast(emit(s, s.cast(x, "float64")), x.dtype)
 
         def number(value: float) -> Scalar:
             return s.constant(value, x.dtype)
 
-        near = [s.mul(s.math("exp", s.mul(x, x)), s.special("erfc", x))]
+        near = [s.math("exp", x * x) * s.special("erfc", x)]
         for k in range(order):
-            before = s.mul(number(2.0 * k), near[k - 1]) if k else number(2 / _ROOT_PI)
-            near.append(s.sub(before, s.mul(number(2.0), s.mul(x, near[k]))))
+            before = number(2.0 * k) * near[k - 1] if k else number(2 / _ROOT_PI)
+            near.append(before - number(2.0) * (x * near[k]))
         fraction, far = x, number(1 / _ROOT_PI)
         for k in range(_FRACTION_TERMS, 0, -1):
             if k <= order:
-                far = s.mul(far, s.div(number(float(k)), fraction))
-            fraction = s.add(x, s.div(number(k / 2), fraction))
-        far = s.div(far, fraction)
-        return s.select(s.compare("gt", x, number(_FRACTION_FROM)), far, near[-1])
+                far *= number(float(k)) / fraction
+            fraction = x + number(k / 2) / fraction
+        far = far / fraction
+        return s.select(x > number(_FRACTION_FROM), far, near[-1])
 
     return emit
 
@@ -184,21 +184,21 @@ erfcx = elementwise(
 # --- gamma -----------------------------------------------------------------------------------------------------------
 
 
-def is_gamma_negative(s: ScalarBuilder, x: Any) -> Scalar:
+def is_gamma_negative(s: ScalarBuilder, x: Scalar) -> Scalar:
     """Emit whether Γ(x) < 0: for x below 0 where ⌊x⌋ is odd."""
-    halved = s.mul(s.constant(0.5, x.dtype), s.math("floor", x))
+    halved = s.constant(0.5, x.dtype) * s.math("floor", x)
     is_odd = s.compare("ne", halved, s.math("floor", halved))
-    return s.and_(s.compare("lt", x, s.constant(0.0, x.dtype)), is_odd)
+    return (x < 0.0) & is_odd
 
 
-def _emit_gamma(s: ScalarBuilder, x: Any) -> Scalar:
+def _emit_gamma(s: ScalarBuilder, x: Scalar) -> Scalar:
     """Emit Γ(x) = ±e^{ln |Γ(x)|}; nan at negative integers and −inf, ±inf at ±0."""
     zero, one = s.constant(0.0, x.dtype), s.constant(1.0, x.dtype)
     size = s.math("exp", s.special("gammaln", x))
-    signed = s.select(is_gamma_negative(s, x), s.neg(size), size)
-    is_pole = s.and_(s.compare("lt", x, zero), s.compare("eq", s.math("floor", x), x))
+    signed = s.select(is_gamma_negative(s, x), -size, size)
+    is_pole = (x < zero) & s.compare("eq", s.math("floor", x), x)
     signed = s.select(is_pole, s.constant(np.nan, x.dtype), signed)
-    return s.select(s.compare("eq", x, zero), s.div(one, x), signed)
+    return s.select(s.compare("eq", x, zero), one / x, signed)
 
 
 gamma = elementwise(
@@ -214,29 +214,29 @@ gamma = elementwise(
 # --- normal distribution ---------------------------------------------------------------------------------------------
 
 
-def _emit_log_ndtr(s: ScalarBuilder, x: Any) -> Scalar:
+def _emit_log_ndtr(s: ScalarBuilder, x: Scalar) -> Scalar:
     """Emit ln Φ(x): ln(erfcx(−x/√2)/2) − x²/2 below −1, ln(erfc(−x/√2)/2) up to 0, ln(1 − erfc(x/√2)/2) above."""
     half = s.constant(0.5, x.dtype)
-    z = s.mul(x, s.constant(sqrt(0.5), x.dtype))
-    scaled = s.math("log", s.mul(half, _emit_erfcx_order(0)(s, s.neg(z))))
-    far = s.sub(scaled, s.mul(half, s.mul(x, x)))
-    middle = s.math("log", s.mul(half, s.special("erfc", s.neg(z))))
-    above = s.math("log1p", s.neg(s.mul(half, s.special("erfc", z))))
-    is_far = s.compare("lt", x, s.constant(-1.0, x.dtype))
-    is_above = s.compare("gt", x, s.constant(0.0, x.dtype))
+    z = x * sqrt(0.5)
+    scaled = s.math("log", half * _emit_erfcx_order(0)(s, -z))
+    far = scaled - half * (x * x)
+    middle = s.math("log", half * s.special("erfc", -z))
+    above = s.math("log1p", -(half * s.special("erfc", z)))
+    is_far = x < -1.0
+    is_above = x > 0.0
     return s.select(is_far, far, s.select(is_above, above, middle))
 
 
-def _emit_inverse_mills(s: ScalarBuilder, x: Any) -> Scalar:
+def _emit_inverse_mills(s: ScalarBuilder, x: Scalar) -> Scalar:
     """Emit φ(x)/Φ(x) = √(2/π)·e^{−x²/2}/erfc(−x/√2); for very negative x by the continued fraction of erfcx."""
-    z = s.mul(x, s.constant(-sqrt(0.5), x.dtype))
-    near = s.div(s.special("half_gauss", x), s.special("erfc", z))
+    z = x * -sqrt(0.5)
+    near = s.special("half_gauss", x) / s.special("erfc", z)
     fraction = z
     for k in range(_FRACTION_TERMS, 0, -1):
-        fraction = s.add(z, s.div(s.constant(k / 2, x.dtype), fraction))
-    far = s.mul(fraction, s.constant(sqrt(2), x.dtype))
-    is_far = s.compare("gt", z, s.constant(_FRACTION_FROM, x.dtype))
-    return s.select(is_far, far, s.mul(near, s.constant(sqrt(2 / pi), x.dtype)))
+        fraction = z + k / 2 / fraction
+    far = fraction * sqrt(2)
+    is_far = z > _FRACTION_FROM
+    return s.select(is_far, far, near * sqrt(2 / pi))
 
 
 def _reference_inverse_mills(x: Array) -> Array:
@@ -275,10 +275,10 @@ log_ndtr = elementwise(
 )
 
 
-def _emit_ndtri(s: ScalarBuilder, p: Any) -> Scalar:
+def _emit_ndtri(s: ScalarBuilder, p: Scalar) -> Scalar:
     """Emit the normal quantile of p: ±z from |p − ½| and min(p, 1 − p); nan outside of [0, 1]."""
-    centred = s.sub(p, s.constant(0.5, p.dtype))
-    tail = s.minimum(p, s.sub(s.constant(1.0, p.dtype), p))
+    centred = p - 0.5
+    tail = s.minimum(p, 1.0 - p)
     return s.math2("copysign", _normal_quantile(s, s.abs(centred), tail), centred)
 
 

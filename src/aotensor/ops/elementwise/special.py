@@ -78,9 +78,9 @@ expit = sigmoid
 def _emit_logit(s: ScalarBuilder, x: Any) -> Scalar:
     """Emit ln(x/(1 − x)); around x = ½ as 2·artanh(2x − 1), where 2x − 1 is exact."""
     one, two = s.constant(1.0, x.dtype), s.constant(2.0, x.dtype)
-    middle = s.mul(two, s.math("arctanh", s.sub(s.mul(two, x), one)))
-    outer = s.math("log", s.div(x, s.sub(one, x)))
-    is_middle = s.and_(s.compare("gt", x, s.constant(0.3, x.dtype)), s.compare("lt", x, s.constant(0.65, x.dtype)))
+    middle = two * s.math("arctanh", two * x - one)
+    outer = s.math("log", x / (one - x))
+    is_middle = (x > 0.3) & (x < 0.65)
     return s.select(is_middle, middle, outer)
 
 
@@ -89,7 +89,7 @@ _times_rest = Elementwise(
         "times_rest",
         "x·(1 − x), whose derivative 1 − 2x has no product of 0 and ∞ in it at the ends",
         lambda x: x * (1 - x),
-        lambda s, x: s.mul(x, s.sub(s.constant(1.0, x.dtype), x)),
+        lambda s, x: x * (1.0 - x),
         (lambda g, x, y: g * (1 - 2 * x),),
         analytic=lambda x: x * (1 - x),
         notation="(({0}) * (1 - ({0})))",
@@ -134,7 +134,7 @@ bose: Elementwise = Elementwise(
         "bose",
         "1/(e⁻ˣ − 1); its derivative is made of itself, since the square of e⁻ˣ overflows",
         lambda x: 1 / np.expm1(0 - x),
-        lambda s, x: s.div(s.constant(1.0, x.dtype), s.math("expm1", s.sub(s.constant(0.0, x.dtype), x))),
+        lambda s, x: s.constant(1.0, x.dtype) / s.math("expm1", 0.0 - x),
         (lambda g, x, y: g * (y * switch(gt(x, 0), -bose(-x), 1 + y)),),
         analytic=lambda x: 1 / np.expm1(-x),
         notation="grad(log1mexp({0}))",
@@ -155,8 +155,8 @@ def _emit_logaddexp(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
     nan.
     """
     top = s.maximum(x, y)
-    rest = s.math("log1p", s.math("exp", s.neg(s.abs(s.sub(x, y)))))
-    return s.add(top, s.select(s.compare("eq", x, y), s.constant(real_log(2), x.dtype), rest))
+    rest = s.math("log1p", s.math("exp", -s.abs(x - y)))
+    return top + s.select(s.compare("eq", x, y), s.constant(real_log(2), x.dtype), rest)
 
 
 def _share(g: Variable, a: Variable, b: Variable) -> Variable:
@@ -178,8 +178,8 @@ logaddexp = elementwise(
 def _product_with_log(s: ScalarBuilder, name: str, x: Any, y: Any) -> Scalar:
     """Emit x·f(y) for the logarithm f with this name, and 0 for x = 0 unless y is nan."""
     zero = s.constant(0.0, x.dtype)
-    is_zero = s.and_(s.compare("eq", x, zero), s.not_(s.is_nan(y)))
-    return s.select(is_zero, zero, s.mul(x, s.math(name, y)))
+    is_zero = s.compare("eq", x, zero) & ~s.is_nan(y)
+    return s.select(is_zero, zero, x * s.math(name, y))
 
 
 def _derivatives_of_product(log_of: Elementwise, shift: float) -> tuple[Partial, Partial]:

@@ -49,7 +49,7 @@ def _lowered_pivots(b: TensorBuilder, factors: Tensor, exchanges: Tensor, part: 
         k: Extent = at[-1]
         value = v.load(factors, *at, k)
         position = v.cast(v.load(exchanges, *at), "index")
-        signed = v.select(v.compare("eq", position, v.index(v.iadd(k, 1))), value, v.neg(value))
+        signed = v.select(v.compare("eq", position, v.index(k + 1)), value, -value)
         return signed if part is None else part(v, signed)
 
     return b.tabulate(exchanges.extents, factors.dtype, pivot)
@@ -226,7 +226,7 @@ class SignLogDeterminant(FactoredOp):
 
         def sign(v: ScalarBuilder, pivot: Any) -> Scalar:
             zero, one = v.constant(0, dtype), v.constant(1, dtype)
-            size = v.select(v.compare("lt", pivot, zero), v.constant(-1, dtype), v.select(v.is_nan(pivot), pivot, one))
+            size = v.select(pivot < zero, v.constant(-1, dtype), v.select(v.is_nan(pivot), pivot, one))
             return v.select(v.compare("eq", pivot, zero), zero, size)
 
         signs = _lowered_pivots(b, factors, exchanges, sign)

@@ -93,12 +93,12 @@ def _scaled(b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor]:
 
     def exponent(v: ScalarBuilder, norm: Scalar) -> Scalar:
         radius = v.constant(_RADIUS, norm.dtype)
-        is_large = v.and_(v.compare("gt", norm, radius), v.not_(v.is_inf(norm)))
-        return v.select(is_large, v.math("ceil", v.math("log2", v.div(norm, radius))), v.constant(0, norm.dtype))
+        is_large = (norm > radius) & ~v.is_inf(norm)
+        return v.select(is_large, v.math("ceil", v.math("log2", norm / radius)), v.constant(0, norm.dtype))
 
     s = b.map(exponent, norm, dtype=x.dtype)
-    factor = b.permute(b.map(lambda v, s: v.math("exp2", v.neg(s)), s, dtype=x.dtype), [*range(rank - 1), None])
-    return b.cast(s, "int32"), b.map(lambda v, x, f: v.mul(x, f), x, factor, dtype=x.dtype)
+    factor = b.permute(b.map(lambda v, s: v.math("exp2", -s), s, dtype=x.dtype), [*range(rank - 1), None])
+    return b.cast(s, "int32"), b.map(lambda v, x, f: x * f, x, factor, dtype=x.dtype)
 
 
 def _approximant(b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -117,22 +117,22 @@ def _approximant(b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor]:
         def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
             known = [v.load(power, *at) for power in powers]
             one = v.cast(v.compare("eq", at[-2], at[-1]), x.dtype)
-            constant = v.mul(v.constant(_PADE[first], x.dtype), one)
-            return v.add(v.add(v.load(product, *at), low(v, *known)), constant)
+            constant = v.constant(_PADE[first], x.dtype) * one
+            return v.load(product, *at) + low(v, *known) + constant
 
         return b.tabulate(x.extents, x.dtype, element)
 
     even, odd = half(0), lowered_product(b, "ik,kj->ij", x, half(1))
-    p = b.map(lambda v, e, o: v.add(e, o), even, odd, dtype=x.dtype)
-    return p, b.map(lambda v, e, o: v.sub(e, o), even, odd, dtype=x.dtype)
+    p = b.map(lambda v, e, o: e + o, even, odd, dtype=x.dtype)
+    return p, b.map(lambda v, e, o: e - o, even, odd, dtype=x.dtype)
 
 
 def _combination(factors: Sequence[float]) -> Callable[..., Scalar]:
     """(builder, x, y, z) ↦ factors[0]·x + factors[1]·y + factors[2]·z"""
 
     def element(v: ScalarBuilder, *xs: Scalar) -> Scalar:
-        terms = [v.mul(x, v.constant(factor, x.dtype)) for x, factor in zip(xs, factors, strict=True)]
-        return v.add(terms[0], v.add(terms[1], terms[2]))
+        terms = [x * factor for x, factor in zip(xs, factors, strict=True)]
+        return terms[0] + (terms[1] + terms[2])
 
     return element
 

@@ -211,9 +211,9 @@ def _check_rows(b: TensorBuilder, exchanges: Tensor) -> None:
     v, n, axes = b.scalars, exchanges.extents[-1], range(len(exchanges.extents))
     lowest = v.cast(b.item(b.reduce("minimum", exchanges, axes, "int64")), dtypes.INDEX)
     highest = v.cast(b.item(b.reduce("maximum", exchanges, axes, "int64")), dtypes.INDEX)
-    below, above = v.compare("le", highest, v.index(n)), v.compare("ge", lowest, v.index(1))
-    found = v.isub(v.select(above, highest, lowest), 1)
-    b.check(v.and_(above, below), f"lu_solve: {NO_ROW}", found=found, expected=n, kind="index")
+    below, above = highest <= n, lowest >= 1
+    found = v.select(above, highest, lowest) - 1
+    b.check(above & below, f"lu_solve: {NO_ROW}", found=found, expected=n, kind="index")
 
 
 class FactoredOp(RepeatingOp):

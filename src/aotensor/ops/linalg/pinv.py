@@ -65,12 +65,12 @@ class Pinv(TrailingOp, LinearisedOp):
         largest = b.permute(b.reduce("maximum", s, [axis]), [*range(axis), None])
 
         def inverse(v: ScalarBuilder, s: Scalar, most: Scalar) -> Scalar:
-            is_kept = v.compare("gt", s, v.mul(most, v.constant(self.rcond, s.dtype)))
+            is_kept = s > most * self.rcond
             zero, one = v.constant(0, s.dtype), v.constant(1, s.dtype)
-            return v.select(is_kept, v.div(one, s), zero)
+            return v.select(is_kept, one / s, zero)
 
         column = b.permute(b.map(inverse, s, largest, dtype=x.dtype), [*range(axis + 1), None])
-        scaled = b.map(lambda v, row, factor: v.mul(row, factor), vt, column, dtype=x.dtype)
+        scaled = b.map(lambda v, row, factor: row * factor, vt, column, dtype=x.dtype)
         return lowered_product(b, "ki,jk->ij", scaled, u)
 
 

@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from aotensor.core.types import Array
 
-_PREDICATES: Final[dict[str, Callable[..., Any]]] = {
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-}  # fmt: skip
-
 
 class ArrayBuilder:
-    """`core.builders.ScalarBuilder` with arrays as scalars: computes all elements at once, and masks finished ones."""
+    """`core.builders.ScalarBuilder` with arrays as scalars, which have operators: computes all elements at once."""
 
-    add = staticmethod(np.add)
-    sub = staticmethod(np.subtract)
-    mul = staticmethod(np.multiply)
-    div = staticmethod(np.divide)
-    neg = staticmethod(np.negative)
     abs = staticmethod(np.abs)
     minimum = staticmethod(np.minimum)
     maximum = staticmethod(np.maximum)
-    and_ = staticmethod(np.bitwise_and)
-    or_ = staticmethod(np.bitwise_or)
-    xor = staticmethod(np.bitwise_xor)
-    not_ = staticmethod(np.invert)
     select = staticmethod(np.where)
-    shift_left = staticmethod(np.left_shift)
-    shift_right = staticmethod(np.right_shift)
 
     def constant(self, value: bool | int | float, dtype: str) -> Array:
         """A literal as an array of rank 0."""
@@ -42,8 +27,9 @@ class ArrayBuilder:
         return getattr(np, name)(x)
 
     def compare(self, predicate: str, x: Array, y: Array) -> Any:
-        """Compare by a predicate: eq, ne, lt, le, gt or ge."""
-        return _PREDICATES[predicate](x, y)
+        """Compare by a predicate: eq, as other comparisons are operators."""
+        assert predicate == "eq", predicate
+        return x == y
 
     def cast(self, x: Array, dtype: str) -> Array:
         """Convert to a dtype; integers that do not fit keep their lowest bits."""

@@ -18,23 +18,23 @@ def log_poisson(v: ScalarBuilder, k: Any, mean: Any) -> Any:
 
     For z = k + 1 = m·(1 + y) it is −m·((1 + y)·log(1 + y) − y) + log(1 + y) − ½·log z − ½·log 2π − S(z).
     """
-    one, z = v.constant(1.0, "float64"), v.add(k, v.constant(1.0, "float64"))
-    is_raised = v.compare("lt", z, v.constant(float(_SHIFT), "float64"))
+    one, z = v.constant(1.0, "float64"), k + 1.0
+    is_raised = z < float(_SHIFT)
     product, power = z, mean
     for number in range(1, _SHIFT):
-        product = v.mul(product, v.add(z, v.constant(float(number), "float64")))
-        power = v.mul(power, mean)
-    z = v.select(is_raised, v.add(z, v.constant(float(_SHIFT), "float64")), z)
-    y = v.div(v.sub(z, mean), mean)
+        product = product * (z + float(number))
+        power = power * mean
+    z = v.select(is_raised, z + float(_SHIFT), z)
+    y = (z - mean) / mean
     log_ratio = v.math("log1p", y)
-    inverse = v.div(one, z)
-    square, series = v.mul(inverse, inverse), v.constant(_STIRLING[-1], "float64")
+    inverse = one / z
+    square, series = inverse * inverse, v.constant(_STIRLING[-1], "float64")
     for coefficient in reversed(_STIRLING[:-1]):
-        series = v.add(v.mul(series, square), v.constant(coefficient, "float64"))
-    main = v.mul(mean, v.sub(v.mul(v.add(one, y), log_ratio), y))
-    rest = v.math("log", v.div(v.select(is_raised, v.div(product, power), one), v.math("sqrt", z)))
-    constant = v.add(v.mul(inverse, series), v.constant(0.5 * math.log(2 * math.pi), "float64"))
-    return v.sub(v.add(v.sub(log_ratio, main), rest), constant)
+        series = series * square + coefficient
+    main = mean * ((one + y) * log_ratio - y)
+    rest = v.math("log", v.select(is_raised, product / power, one) / v.math("sqrt", z))
+    constant = inverse * series + 0.5 * math.log(2 * math.pi)
+    return log_ratio - main + rest - constant
 
 
 def log_binomial(v: ScalarBuilder, k: Any, mode: Any, n: Any, mean: Any, other: Any) -> Any:
@@ -42,8 +42,8 @@ def log_binomial(v: ScalarBuilder, k: Any, mode: Any, n: Any, mean: Any, other: 
 
     Binomial(k; n, p) = Poisson(k; np)·Poisson(n − k; nq) / Poisson(n; n)
     """
-    here, there = (v.add(log_poisson(v, x, mean), log_poisson(v, v.sub(n, x), other)) for x in (k, mode))
-    return v.sub(here, there)
+    here, there = (log_poisson(v, x, mean) + log_poisson(v, n - x, other) for x in (k, mode))
+    return here - there
 
 
 def log_gap(v: ScalarBuilder, passed: Any, left: Any, picks: Any) -> Any:
@@ -53,9 +53,9 @@ def log_gap(v: ScalarBuilder, passed: Any, left: Any, picks: Any) -> Any:
     two picks.
     """
     one = v.constant(1.0, "float64")
-    p = v.div(picks, left)
-    later = log_choices(v, v.sub(picks, one), v.sub(v.sub(left, passed), one), p)
-    return v.add(v.sub(later, log_choices(v, picks, left, p)), v.mul(passed, v.math("log1p", v.neg(p))))
+    p = picks / left
+    later = log_choices(v, picks - one, left - passed - one, p)
+    return later - log_choices(v, picks, left, p) + passed * v.math("log1p", -p)
 
 
 def log_hypergeometric(v: ScalarBuilder, k: Any, marked: Any, others: Any, picks: Any) -> Any:
@@ -64,12 +64,12 @@ def log_hypergeometric(v: ScalarBuilder, k: Any, marked: Any, others: Any, picks
     Binomial(k; marked, p)·Binomial(picks − k; others, p) / Binomial(picks; all, p), for p = picks/all; without the
     divisor. Source: Loader, "Fast and accurate computation of binomial probabilities" (2000).
     """
-    p = v.div(picks, v.add(marked, others))
-    return v.add(log_choices(v, k, marked, p), log_choices(v, v.sub(picks, k), others, p))
+    p = picks / (marked + others)
+    return log_choices(v, k, marked, p) + log_choices(v, picks - k, others, p)
 
 
 def log_choices(v: ScalarBuilder, chosen: Any, n: Any, p: Any) -> Any:
     """log of C(n, chosen)·p^chosen·(1 − p)^(n − chosen)."""
-    q = v.sub(v.constant(1.0, "float64"), p)
-    both = v.add(log_poisson(v, chosen, v.mul(n, p)), log_poisson(v, v.sub(n, chosen), v.mul(n, q)))
-    return v.sub(both, log_poisson(v, n, n))
+    q = 1.0 - p
+    both = log_poisson(v, chosen, n * p) + log_poisson(v, n - chosen, n * q)
+    return both - log_poisson(v, n, n)

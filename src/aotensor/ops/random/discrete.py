@@ -50,7 +50,7 @@ def _spans(name: str, doc: str, predicate: str, more: int, text: str) -> Element
         return np.asarray((high - low).astype(np.uint64) + np.uint64(more))
 
     def emit(s: ScalarBuilder, low: Any, high: Any) -> Any:
-        return s.add(s.cast(s.sub(high, low), "uint64"), s.constant(more, "uint64"))
+        return s.cast(high - low, "uint64") + more
 
     def guard(b: TensorBuilder, low: Tensor, high: Tensor) -> None:
         good = b.map(lambda s, x, y: s.compare(predicate, x, y), low, high, dtype="bool")

@@ -26,10 +26,9 @@ from aotensor.ops.shape.extents import dims_at
 def uniform(v: ScalarBuilder, high: Any, low: Any, dtype: str) -> Any:
     """A multiple of 2**-53 (float32: 2**-24) in [0, 1)."""
     if dtype == "float32":
-        return v.mul(_top_bits(v, high, 24, dtype), v.constant(2.0**-24, dtype))
-    return v.mul(
-        _join_words(v, _top_bits(v, high, 27, dtype), _top_bits(v, low, 26, dtype), 26), v.constant(2.0**-53, dtype)
-    )
+        return _top_bits(v, high, 24, dtype) * 2.0**-24
+    first, rest = _top_bits(v, high, 27, dtype), _top_bits(v, low, 26, dtype)
+    return (first * 2.0**26 + rest) * 2.0**-53
 
 
 def inner(v: ScalarBuilder, high: Any, low: Any, dtype: str) -> Any:
@@ -37,32 +36,29 @@ def inner(v: ScalarBuilder, high: Any, low: Any, dtype: str) -> Any:
     if dtype == "float32":
         scaled, unit = _top_bits(v, high, 23, dtype), 2.0**-23
     else:
-        scaled, unit = _join_words(v, _top_bits(v, high, 27, dtype), _top_bits(v, low, 25, dtype), 25), 2.0**-52
-    return v.mul(v.add(scaled, v.constant(0.5, dtype)), v.constant(unit, dtype))
+        first, rest = _top_bits(v, high, 27, dtype), _top_bits(v, low, 25, dtype)
+        scaled, unit = first * 2.0**25 + rest, 2.0**-52
+    return (scaled + 0.5) * unit
 
 
 def exponential(v: ScalarBuilder, high: Any, low: Any, dtype: str) -> Any:
     """−log u for u in (0, 1]; in float32 u is as fine as 2**-32 where it is small, for a tail up to 22."""
     if dtype == "float32":
-        scaled = v.add(_top_bits(v, high, 31, dtype), v.constant(0.5, dtype))
-        return v.neg(v.math("log", v.mul(scaled, v.constant(2.0**-31, dtype))))
-    return v.neg(v.math("log", inner(v, high, low, dtype)))
+        scaled = _top_bits(v, high, 31, dtype) + 0.5
+        return -v.math("log", scaled * 2.0**-31)
+    return -v.math("log", inner(v, high, low, dtype))
 
 
 def normal(v: ScalarBuilder, words: Words, dtype: str) -> Any:
     """√(−2 log u)·cos 2πw.   Source: Box & Muller, "A note on the generation of random normal deviates" (1958)."""
-    radius = v.math("sqrt", v.mul(v.constant(2.0, dtype), exponential(v, words[0], words[1], dtype)))
-    angle = v.mul(v.constant(2.0 * math.pi, dtype), uniform(v, words[2], words[3], dtype))
-    return v.mul(radius, v.math("cos", angle))
+    radius = v.math("sqrt", v.constant(2.0, dtype) * exponential(v, words[0], words[1], dtype))
+    angle = v.constant(2.0 * math.pi, dtype) * uniform(v, words[2], words[3], dtype)
+    return radius * v.math("cos", angle)
 
 
 def _top_bits(v: ScalarBuilder, word: Any, bits: int, dtype: str) -> Any:
     """The highest `bits` bits of a word as a float, by way of int32: exact, and vectorisable."""
-    return v.cast(v.cast(v.shift_right(word, v.constant(32 - bits, "uint64")), "int32"), dtype)
-
-
-def _join_words(v: ScalarBuilder, high: Any, low: Any, bits: int) -> Any:
-    return v.add(v.mul(high, v.constant(2.0**bits, "float64")), low)
+    return v.cast(v.cast(word >> (32 - bits), "int32"), dtype)
 
 
 KINDS: Final[Mapping[str, Callable[[ScalarBuilder, Words, str], Any]]] = {

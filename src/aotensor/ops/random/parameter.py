@@ -83,11 +83,11 @@ class Ascending(Checked):
 
     def holds(self, b: TensorBuilder, x: Tensor) -> Scalar:
         v, *others = b.scalars, *x.extents[:-1]
-        pairs = v.imax(v.isub(x.extents[-1], 1), 0)
+        pairs = v.imax(x.extents[-1] - 1, 0)
 
         def in_order(v: ScalarBuilder, *at: Scalar) -> Scalar:
             *line, k = at
-            return v.not_(v.compare("lt", v.load(x, *line, v.iadd(k, 1)), v.load(x, *line, k)))
+            return ~(v.load(x, *line, k + 1) < v.load(x, *line, k))
 
         return _all(b, b.tabulate([*others, pairs], "bool", in_order))
 
@@ -154,7 +154,7 @@ class Parameter(Checked):
         def is_good(v: ScalarBuilder, element: Scalar) -> Scalar:
             wide = v.cast(element, "float64")
             above = v.compare("gt" if self.is_open else "ge", wide, v.constant(self.low, "float64"))
-            return v.and_(above, v.compare("le", wide, v.constant(self.high, "float64")))
+            return above & (wide <= self.high)
 
         return _all(b, b.map(is_good, x, dtype="bool"))
 

@@ -48,35 +48,27 @@ def philox(v: ScalarBuilder, counter: Words, key: tuple[Any, Any]) -> Words:
     (m0, m1), (w0, w1) = ([v.constant(x, "uint64") for x in pair] for pair in (_MULTIPLIERS, _WEYL))
     for number in range(ROUNDS):
         if number:
-            k0, k1 = v.and_(v.add(k0, w0), mask), v.and_(v.add(k1, w1), mask)
-        one, two = v.mul(c0, m0), v.mul(c2, m1)
-        c0 = v.xor(v.xor(v.shift_right(two, shift), c1), k0)
-        c2 = v.xor(v.xor(v.shift_right(one, shift), c3), k1)
-        c1, c3 = v.and_(two, mask), v.and_(one, mask)
+            k0, k1 = (k0 + w0) & mask, (k1 + w1) & mask
+        one, two = c0 * m0, c2 * m1
+        c0 = (two >> shift) ^ c1 ^ k0
+        c2 = (one >> shift) ^ c3 ^ k1
+        c1, c3 = two & mask, one & mask
     return c0, c1, c2, c3
 
 
 def block(v: ScalarBuilder, position: Position, attempt: Any = None) -> Words:
     """The random words for one element of one draw.   attempt: number of the block, for elements that need several"""
     key, draw, element = position
-    second = _high(v, element)
+    second = element >> 32
     if attempt is not None:
-        second = v.or_(second, v.shift_left(attempt, v.constant(16, "uint64")))
-    counter = (_low(v, element), second, _low(v, draw), _high(v, draw))
-    return philox(v, counter, (_low(v, key), _high(v, key)))
+        second = second | (attempt << 16)
+    counter = (element & _LOW, second, draw & _LOW, draw >> 32)
+    return philox(v, counter, (key & _LOW, key >> 32))
 
 
 def join_words(v: ScalarBuilder, high: Any, low: Any) -> Any:
     """The uint64 with these high and low 32-bit words."""
-    return v.or_(v.shift_left(high, v.constant(32, "uint64")), low)
-
-
-def _low(v: ScalarBuilder, x: Any) -> Any:
-    return v.and_(x, v.constant(_LOW, "uint64"))
-
-
-def _high(v: ScalarBuilder, x: Any) -> Any:
-    return v.shift_right(x, v.constant(32, "uint64"))
+    return (high << 32) | low
 
 
 @frozen_dataclass

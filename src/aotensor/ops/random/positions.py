@@ -49,7 +49,7 @@ def tabulate_draw(b: TensorBuilder, state: Tensor, extents: Sequence[Extent], dt
         key, draw = shared or [v.load(state, *own, number) for number in range(WORDS)]
         number: Extent = 0
         for extent, i in zip(extents, at[len(leading) : len(shape)], strict=True):
-            number = v.iadd(v.imul(number, extent), i)
+            number = number * extent + i
         position = (key, draw, v.cast(v.index(number), "uint64"))
         return fn(v, position, *at[: len(shape)])  # type: ignore[no-any-return]
 

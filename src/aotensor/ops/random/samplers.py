@@ -30,14 +30,14 @@ LARGEST_SEARCHED: Final = 200.0
 def bernoulli(v: ScalarBuilder, position: Position, p: Any) -> Any:
     """True with probability p."""
     words = block(v, position)
-    return v.compare("lt", uniform(v, words[0], words[1], "float64"), p)
+    return uniform(v, words[0], words[1], "float64") < p
 
 
 def geometric(v: ScalarBuilder, position: Position, p: Any) -> Any:
     """Trials up to the first success: ⌈log u / log(1 − p)⌉, at least 1.   Source: Devroye (1986), X.2."""
     words = block(v, position)
-    failures = v.math("log1p", v.neg(p))
-    count = v.math("ceil", v.div(v.math("log", inner(v, words[0], words[1], "float64")), failures))
+    failures = v.math("log1p", -p)
+    count = v.math("ceil", v.math("log", inner(v, words[0], words[1], "float64")) / failures)
     return v.cast(v.maximum(count, v.constant(1.0, "float64")), "int64")
 
 
@@ -55,8 +55,8 @@ def integers(v: ScalarBuilder, position: Position, span: Any, threshold: Any) ->
         high, low = _product(v, bits, span)
         is_all = v.compare("eq", span, v.constant(0, "uint64"))
         return [
-            v.add(attempt, v.constant(1, "uint64")),
-            v.or_(is_all, v.compare("ge", low, threshold)),
+            attempt + 1,
+            is_all | (low >= threshold),
             v.select(is_all, bits, high),
         ]
 
@@ -71,32 +71,29 @@ def gamma(v: ScalarBuilder, position: Position, shape: Any) -> Any:
     Gamma(a) = Gamma(a + 1)·u^(1/a).
     """
     one = v.constant(1.0, "float64")
-    is_small = v.compare("lt", shape, one)
-    d = v.sub(v.select(is_small, v.add(shape, one), shape), v.constant(1 / 3, "float64"))
-    c = v.div(one, v.math("sqrt", v.mul(v.constant(9.0, "float64"), d)))
+    is_small = shape < one
+    d = v.select(is_small, shape + one, shape) - 1 / 3
+    c = one / v.math("sqrt", 9.0 * d)
 
     def step(v: ScalarBuilder, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
         *where, d, c = fixed
         position, one, next_ = (where[0], where[1], where[2]), v.constant(1, "uint64"), v.constant(2, "uint64")
         x = normal(v, block(v, position, attempt), "float64")
-        words = block(v, position, v.add(attempt, one))
+        words = block(v, position, attempt + one)
         unit = v.constant(1.0, "float64")
-        root = v.add(unit, v.mul(c, x))
-        is_positive = v.compare("gt", root, v.constant(0.0, "float64"))
-        cube = v.select(is_positive, v.mul(v.mul(root, root), root), unit)
-        bound = v.add(
-            v.mul(v.mul(v.constant(0.5, "float64"), x), x),
-            v.mul(d, v.add(v.sub(unit, cube), v.math("log", cube))),
-        )
+        root = unit + c * x
+        is_positive = root > 0.0
+        cube = v.select(is_positive, root * root * root, unit)
+        bound = 0.5 * x * x + d * (unit - cube + v.math("log", cube))
         u = v.math("log", inner(v, words[0], words[1], "float64"))
-        is_good = v.and_(is_positive, v.compare("lt", u, bound))
-        return [v.add(attempt, next_), is_good, v.mul(d, cube)]
+        is_good = is_positive & (u < bound)
+        return [attempt + next_, is_good, d * cube]
 
     start = [v.constant(0, "uint64"), v.constant(False, "bool"), v.constant(0.0, "float64")]
     attempt, _, found = v.iterate(start, [*position, d, c], _is_pending, step)
-    words = block(v, position, v.sub(attempt, v.constant(1, "uint64")))
-    power = v.div(v.math("log", inner(v, words[2], words[3], "float64")), shape)
-    return v.mul(found, v.select(is_small, v.math("exp", power), one))
+    words = block(v, position, attempt - 1)
+    power = v.math("log", inner(v, words[2], words[3], "float64")) / shape
+    return found * v.select(is_small, v.math("exp", power), one)
 
 
 def poisson(v: ScalarBuilder, position: Position, mean: Any) -> Any:
@@ -105,22 +102,22 @@ def poisson(v: ScalarBuilder, position: Position, mean: Any) -> Any:
     Sources: Devroye, "Non-uniform random variate generation" (1986), X.3; Hörmann, "The transformed rejection method
     for generating Poisson random variables" (1993), algorithm PTRS.
     """
-    is_small = v.compare("lt", mean, v.constant(SMALL_MEAN, "float64"))
+    is_small = mean < SMALL_MEAN
 
     def ratio(v: ScalarBuilder, k: Any, mean: Any) -> Any:
-        return v.div(mean, k)
+        return mean / k
 
-    first = v.math("exp", v.neg(mean))
+    first = v.math("exp", -mean)
     none, limit = v.constant(0.0, "float64"), v.constant(math.inf, "float64")
     few = _search_from_mode(
         v, position, is_small, first, (none, v.constant(LARGEST_SEARCHED, "float64")), [mean], ratio
     )
     spread = v.math("sqrt", mean)
-    b = _linear(v, 2.53, spread, 0.931)
-    a = _linear(v, 0.02483, b, -0.059)
-    inverse = v.add(v.constant(1.1239, "float64"), _over(v, 1.1328, _linear(v, 1.0, b, -3.4)))
-    quick = v.sub(v.constant(0.9277, "float64"), _over(v, 3.6224, _linear(v, 1.0, b, -2.0)))
-    shape = (a, b, _linear(v, 1.0, mean, 0.43), inverse, quick)
+    b = 2.53 * spread + 0.931
+    a = 0.02483 * b + -0.059
+    inverse = v.constant(1.1239, "float64") + 1.1328 / (1.0 * b + -3.4)
+    quick = v.constant(0.9277, "float64") - 3.6224 / (1.0 * b + -2.0)
+    shape = (a, b, 1.0 * mean + 0.43, inverse, quick)
     many = _transformed_rejection(v, position, is_small, shape, (none, limit), [mean], log_poisson)
     return v.cast(v.select(is_small, few, many), "int64")
 
@@ -142,35 +139,33 @@ def positive_binomial(v: ScalarBuilder, position: Position, count: Any, p: Any) 
 
 def _binomial(v: ScalarBuilder, position: Position, count: Any, p: Any, is_positive: bool) -> Any:
     n, one, half, none = v.cast(count, "float64"), *(v.constant(x, "float64") for x in (1.0, 0.5, 0.0))
-    is_flipped = v.compare("gt", p, half)
-    p = v.select(is_flipped, v.sub(one, p), p)
-    q = v.sub(one, p)
-    mean, odds = v.mul(n, p), v.div(p, q)
-    is_small = v.compare("lt", mean, v.constant(SMALL_MEAN, "float64"))
-    log_none = v.mul(n, v.math("log1p", v.neg(p)))
+    is_flipped = p > half
+    p = v.select(is_flipped, one - p, p)
+    q = one - p
+    mean, odds = n * p, p / q
+    is_small = mean < SMALL_MEAN
+    log_none = n * v.math("log1p", -p)
     first, least, most = v.math("exp", log_none), none, n
     if is_positive:  # counts from 1, or failures that are not all
-        some = v.neg(v.math("expm1", v.select(is_flipped, v.mul(n, v.math("log", p)), log_none)))
-        first = v.div(v.select(is_flipped, first, v.mul(v.mul(n, odds), first)), some)
-        least, most = v.select(is_flipped, none, one), v.select(is_flipped, v.sub(n, one), n)
+        some = -v.math("expm1", v.select(is_flipped, n * v.math("log", p), log_none))
+        first = v.select(is_flipped, first, n * odds * first) / some
+        least, most = v.select(is_flipped, none, one), v.select(is_flipped, n - one, n)
 
     def ratio(v: ScalarBuilder, k: Any, top: Any, odds: Any) -> Any:
-        return v.sub(v.div(top, k), odds)
+        return top / k - odds
 
     bounds = least, v.minimum(most, v.constant(LARGEST_SEARCHED, "float64"))
-    few = _search_from_mode(v, position, is_small, first, bounds, [v.mul(v.add(n, one), odds), odds], ratio)
-    spread = v.math("sqrt", v.mul(mean, q))
-    b = _linear(v, 2.53, spread, 1.15)
-    a = v.add(_linear(v, 0.0248, b, -0.0873), v.mul(v.constant(0.01, "float64"), p))
-    height = v.mul(v.add(v.constant(2.83, "float64"), _over(v, 5.1, b)), spread)
-    quick = v.sub(v.constant(0.92, "float64"), _over(v, 4.2, b))
-    mode = v.math("floor", v.mul(v.add(n, one), p))
-    shape = (a, b, _linear(v, 1.0, mean, 0.5), height, quick)
-    many = _transformed_rejection(
-        v, position, is_small, shape, (least, most), [mode, n, mean, v.mul(n, q)], log_binomial
-    )
+    few = _search_from_mode(v, position, is_small, first, bounds, [(n + one) * odds, odds], ratio)
+    spread = v.math("sqrt", mean * q)
+    b = 2.53 * spread + 1.15
+    a = 0.0248 * b + -0.0873 + 0.01 * p
+    height = (v.constant(2.83, "float64") + 5.1 / b) * spread
+    quick = v.constant(0.92, "float64") - 4.2 / b
+    mode = v.math("floor", (n + one) * p)
+    shape = (a, b, 1.0 * mean + 0.5, height, quick)
+    many = _transformed_rejection(v, position, is_small, shape, (least, most), [mode, n, mean, n * q], log_binomial)
     found = v.select(is_small, few, many)
-    return v.cast(v.select(is_flipped, v.sub(n, found), found), "int64")
+    return v.cast(v.select(is_flipped, n - found, found), "int64")
 
 
 def gap(v: ScalarBuilder, position: Position, left: Any, picks: Any) -> Any:
@@ -181,25 +176,25 @@ def gap(v: ScalarBuilder, position: Position, left: Any, picks: Any) -> Any:
     """
     none, one = v.constant(0.0, "float64"), v.constant(1.0, "float64")
     n, m = v.cast(left, "float64"), v.maximum(v.cast(picks, "float64"), one)
-    others = v.sub(n, m)
-    is_dense = v.compare("gt", v.mul(v.constant(13.0, "float64"), m), n)
+    others = n - m
+    is_dense = 13.0 * m > n
 
     def ratio(v: ScalarBuilder, k: Any, n: Any, others: Any) -> Any:
-        return v.div(v.add(v.sub(others, k), v.constant(1.0, "float64")), v.sub(n, k))
+        return (others - k + 1.0) / (n - k)
 
-    few = _search_from_mode(v, position, is_dense, v.div(m, n), (none, others), [n, others], ratio)
+    few = _search_from_mode(v, position, is_dense, m / n, (none, others), [n, others], ratio)
 
     def step(v: ScalarBuilder, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
         *where, n, m = fixed
         words = block(v, (where[0], where[1], where[2]), attempt)
         one = v.constant(1.0, "float64")
-        before = v.sub(m, one)
-        share = v.div(v.math("log", inner(v, words[0], words[1], "float64")), m)
-        k = v.math("floor", v.neg(v.mul(n, v.math("expm1", share))))
-        hat = v.add(v.math("log", v.div(n, v.sub(n, before))), v.mul(before, share))
-        level = v.add(v.math("log", inner(v, words[2], words[3], "float64")), hat)
-        stands = v.or_(v.compare("eq", m, one), v.compare("le", level, log_gap(v, k, n, m)))
-        return [v.add(attempt, v.constant(1, "uint64")), v.and_(stands, v.compare("le", k, v.sub(n, m))), k]
+        before = m - one
+        share = v.math("log", inner(v, words[0], words[1], "float64")) / m
+        k = v.math("floor", -(n * v.math("expm1", share)))
+        hat = v.math("log", n / (n - before)) + before * share
+        level = v.math("log", inner(v, words[2], words[3], "float64")) + hat
+        stands = v.compare("eq", m, one) | (level <= log_gap(v, k, n, m))
+        return [attempt + 1, stands & (k <= n - m), k]
 
     many = v.iterate([v.constant(0, "uint64"), is_dense, none], [*position, n, m], _is_pending, step)[2]
     return v.cast(v.select(is_dense, few, many), "int64")
@@ -214,42 +209,42 @@ def hypergeometric(v: ScalarBuilder, position: Position, good: Any, bad: Any, le
     """
     g, b, rest = (v.cast(x, "float64") for x in (good, bad, left))
     none, one, half = (v.constant(x, "float64") for x in (0.0, 1.0, 0.5))
-    total = v.add(g, b)
-    taken = v.sub(total, rest)
+    total = g + b
+    taken = total - rest
     marked, others, picks = v.minimum(g, b), v.maximum(g, b), v.minimum(taken, rest)
-    share = v.div(marked, total)
-    mean, most = v.mul(picks, share), v.minimum(marked, picks)
-    is_small = v.not_(v.compare("ge", mean, v.constant(SMALL_MEAN, "float64")))  # also where there is nothing: nan
+    share = marked / total
+    mean, most = picks * share, v.minimum(marked, picks)
+    is_small = ~(mean >= SMALL_MEAN)  # also where there is nothing: nan
 
     def ratio(v: ScalarBuilder, k: Any, marked: Any, picks: Any, spare: Any) -> Any:
-        before = v.sub(k, v.constant(1.0, "float64"))
-        return v.div(v.mul(v.sub(marked, before), v.sub(picks, before)), v.mul(k, v.add(spare, k)))
+        before = k - 1.0
+        return (marked - before) * (picks - before) / (k * (spare + k))
 
-    log_all = log_choices(v, picks, total, v.div(picks, total))
-    first = v.math("exp", v.sub(log_hypergeometric(v, none, marked, others, picks), log_all))
+    log_all = log_choices(v, picks, total, picks / total)
+    first = v.math("exp", log_hypergeometric(v, none, marked, others, picks) - log_all)
     bounds = none, v.minimum(most, v.constant(LARGEST_SEARCHED, "float64"))
-    few = _search_from_mode(v, position, is_small, first, bounds, [marked, picks, v.sub(others, picks)], ratio)
-    spread = v.mul(v.div(v.mul(mean, v.sub(one, share)), v.sub(total, one)), v.sub(total, picks))
-    width = _linear(v, 2 * math.sqrt(2 / math.e), v.math("sqrt", v.add(spread, half)), 3 - 2 * math.sqrt(3 / math.e))
-    peak = v.div(v.mul(v.add(picks, one), v.add(marked, one)), _linear(v, 1.0, total, 2.0))
+    few = _search_from_mode(v, position, is_small, first, bounds, [marked, picks, others - picks], ratio)
+    spread = mean * (one - share) / (total - one) * (total - picks)
+    width = 2 * math.sqrt(2 / math.e) * v.math("sqrt", spread + half) + (3 - 2 * math.sqrt(3 / math.e))
+    peak = (picks + one) * (marked + one) / (1.0 * total + 2.0)
     highest = log_hypergeometric(v, v.math("floor", peak), marked, others, picks)
 
     def step(v: ScalarBuilder, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
         *where, centre, width, highest, most, marked, others, picks = fixed
         words = block(v, (where[0], where[1], where[2]), attempt)
         u, side = inner(v, words[0], words[1], "float64"), inner(v, words[2], words[3], "float64")
-        away = v.div(v.mul(width, v.sub(side, v.constant(0.5, "float64"))), u)
-        k = v.math("floor", v.add(centre, away))
+        away = width * (side - 0.5) / u
+        k = v.math("floor", centre + away)
         inside = v.maximum(v.minimum(k, most), v.constant(0.0, "float64"))
-        level = v.sub(log_hypergeometric(v, inside, marked, others, picks), highest)
-        stands = v.compare("le", v.mul(v.constant(2.0, "float64"), v.math("log", u)), level)
-        return [v.add(attempt, v.constant(1, "uint64")), v.and_(stands, v.compare("eq", k, inside)), inside]
+        level = log_hypergeometric(v, inside, marked, others, picks) - highest
+        stands = v.constant(2.0, "float64") * v.math("log", u) <= level
+        return [attempt + 1, stands & v.compare("eq", k, inside), inside]
 
-    fixed = [*position, v.add(mean, half), width, highest, most, marked, others, picks]
+    fixed = [*position, mean + half, width, highest, most, marked, others, picks]
     many = v.iterate([v.constant(0, "uint64"), is_small, none], fixed, _is_pending, step)[2]
     found = v.select(is_small, few, many)
-    found = v.select(v.compare("gt", g, b), v.sub(picks, found), found)
-    return v.cast(v.select(v.compare("lt", rest, taken), v.sub(g, found), found), "int64")
+    found = v.select(g > b, picks - found, found)
+    return v.cast(v.select(rest < taken, g - found, found), "int64")
 
 
 def vonmises(v: ScalarBuilder, position: Position, kappa: Any) -> Any:
@@ -259,34 +254,34 @@ def vonmises(v: ScalarBuilder, position: Position, kappa: Any) -> Any:
     one above `NARROW` normal, to within rounding.
     """
     one, two = v.constant(1.0, "float64"), v.constant(2.0, "float64")
-    is_flat = v.compare("lt", kappa, v.constant(FLAT, "float64"))
-    is_narrow = v.compare("gt", kappa, v.constant(NARROW, "float64"))
-    k = v.select(v.or_(is_flat, is_narrow), one, kappa)
+    is_flat = kappa < FLAT
+    is_narrow = kappa > NARROW
+    k = v.select(is_flat | is_narrow, one, kappa)
     # s = (1 + ρ²)/2ρ of ρ = (r − √2r)/2κ, r = 1 + √(1 + 4κ²), written so that nothing cancels for small κ
-    r = v.add(one, v.math("sqrt", v.add(one, v.mul(v.constant(4.0, "float64"), v.mul(k, k)))))
-    rho = v.div(v.mul(two, k), v.add(r, v.math("sqrt", v.mul(two, r))))
-    s = v.div(v.add(one, v.mul(rho, rho)), v.mul(two, rho))
+    r = one + v.math("sqrt", one + v.constant(4.0, "float64") * (k * k))
+    rho = two * k / (r + v.math("sqrt", two * r))
+    s = (one + rho * rho) / (two * rho)
 
     def step(v: ScalarBuilder, attempt: Any, done: Any, found: Any, *fixed: Any) -> list[Any]:
         *where, s, k = fixed
         words = block(v, (where[0], where[1], where[2]), attempt)
         one, two = v.constant(1.0, "float64"), v.constant(2.0, "float64")
-        side = v.sub(v.mul(two, inner(v, words[0], words[1], "float64")), one)
+        side = two * inner(v, words[0], words[1], "float64") - one
         level = inner(v, words[2], words[3], "float64")
-        z = v.math("cos", v.mul(v.constant(math.pi, "float64"), v.abs(side)))
-        w = v.div(v.add(one, v.mul(s, z)), v.add(s, z))
-        y = v.mul(k, v.sub(s, w))
-        stands = v.compare("le", v.math("log", v.div(level, y)), v.sub(one, y))
-        angle = v.math("arccos", v.maximum(v.minimum(w, one), v.neg(one)))
-        is_left = v.compare("lt", side, v.constant(0.0, "float64"))
-        return [v.add(attempt, v.constant(1, "uint64")), stands, v.select(is_left, v.neg(angle), angle)]
+        z = v.math("cos", v.constant(math.pi, "float64") * v.abs(side))
+        w = (one + s * z) / (s + z)
+        y = k * (s - w)
+        stands = v.math("log", level / y) <= one - y
+        angle = v.math("arccos", v.maximum(v.minimum(w, one), -one))
+        is_left = side < 0.0
+        return [attempt + 1, stands, v.select(is_left, -angle, angle)]
 
-    start = [v.constant(0, "uint64"), v.or_(is_flat, is_narrow), v.constant(0.0, "float64")]
+    start = [v.constant(0, "uint64"), is_flat | is_narrow, v.constant(0.0, "float64")]
     accepted = v.iterate(start, [*position, s, k], _is_pending, step)[2]
     words = block(v, position)
-    share = v.sub(inner(v, words[0], words[1], "float64"), v.constant(0.5, "float64"))
-    anywhere = v.mul(v.constant(2 * math.pi, "float64"), share)
-    spread = v.div(normal(v, words, "float64"), v.math("sqrt", v.select(is_narrow, kappa, one)))
+    share = inner(v, words[0], words[1], "float64") - 0.5
+    anywhere = 2 * math.pi * share
+    spread = normal(v, words, "float64") / v.math("sqrt", v.select(is_narrow, kappa, one))
     return v.select(is_flat, anywhere, v.select(is_narrow, spread, accepted))
 
 
@@ -295,7 +290,7 @@ def vonmises(v: ScalarBuilder, position: Position, kappa: Any) -> Any:
 
 def _is_pending(v: ScalarBuilder, attempt: Any, done: Any, *others: Any) -> Any:
     """Loop condition of rejection sampling: has no round accepted a draw yet?"""
-    return v.and_(v.not_(done), v.compare("lt", attempt, v.constant(LIMIT, "uint64")))
+    return ~done & (attempt < LIMIT)
 
 
 def _search_from_mode(
@@ -315,11 +310,11 @@ def _search_from_mode(
     u = uniform(v, words[0], words[1], "float64")
 
     def goes_on(v: ScalarBuilder, k: Any, u: Any, share: Any, is_wanted: Any, most: Any, *fixed: Any) -> Any:
-        return v.and_(v.and_(is_wanted, v.compare("ge", u, share)), v.compare("lt", k, most))
+        return is_wanted & (u >= share) & (k < most)
 
     def step(v: ScalarBuilder, k: Any, u: Any, share: Any, is_wanted: Any, most: Any, *fixed: Any) -> list[Any]:
-        following = v.add(k, v.constant(1.0, "float64"))
-        return [following, v.sub(u, share), v.mul(share, ratio(v, following, *fixed))]
+        following = k + 1.0
+        return [following, u - share, share * ratio(v, following, *fixed)]
 
     least, most = bounds
     return v.iterate([least, u, first], [is_wanted, most, *fixed], goes_on, step)[0]
@@ -347,22 +342,22 @@ def _transformed_rejection(
         key, draw, element, a, b, centre, height, quick, least, most, *fixed = others
         words = block(v, (key, draw, element), attempt)
         half = v.constant(0.5, "float64")
-        u, w = (v.sub(inner(v, words[0], words[1], "float64"), half), inner(v, words[2], words[3], "float64"))
-        s = v.sub(half, v.abs(u))
-        scaled = v.mul(v.add(v.div(v.add(a, a), s), b), u)
-        k = v.math("floor", v.add(scaled, centre))
-        is_wide = v.compare("ge", s, v.constant(0.07, "float64"))
-        stands = v.and_(is_wide, v.compare("le", w, quick))
-        is_inside = v.and_(v.compare("ge", k, least), v.compare("le", k, most))
-        is_open = v.and_(is_inside, v.not_(stands))
+        u, w = (inner(v, words[0], words[1], "float64") - half, inner(v, words[2], words[3], "float64"))
+        s = half - v.abs(u)
+        scaled = ((a + a) / s + b) * u
+        k = v.math("floor", scaled + centre)
+        is_wide = s >= 0.07
+        stands = is_wide & (w <= quick)
+        is_inside = (k >= least) & (k <= most)
+        is_open = is_inside & ~stands
 
         def test(v: ScalarBuilder, is_open: Any, stands: Any, k: Any, w: Any, s: Any, *given: Any) -> list[Any]:
             a, b, height, *fixed = given
-            bound = v.math("log", v.div(v.mul(w, height), v.add(v.div(a, v.mul(s, s)), b)))
-            return [v.constant(False, "bool"), v.compare("le", bound, log_density(v, k, *fixed))]
+            bound = v.math("log", w * height / (a / (s * s) + b))
+            return [v.constant(False, "bool"), bound <= log_density(v, k, *fixed)]
 
         stands = v.iterate([is_open, stands], [k, w, s, a, b, height, *fixed], lambda v, is_open, *_: is_open, test)[1]
-        return [v.add(attempt, v.constant(1, "uint64")), v.and_(stands, is_inside), k]
+        return [attempt + 1, stands & is_inside, k]
 
     start = [v.constant(0, "uint64"), is_done, v.constant(0.0, "float64")]
     return v.iterate(start, [*position, *shape, *bounds, *fixed], _is_pending, step)[2]
@@ -371,16 +366,8 @@ def _transformed_rejection(
 def _product(v: ScalarBuilder, x: Any, y: Any) -> tuple[Any, Any]:
     """(high, low) 64 bits of the product of two uint64."""
     shift, mask = v.constant(32, "uint64"), v.constant(0xFFFFFFFF, "uint64")
-    (a, b), (c, d) = ((v.shift_right(one, shift), v.and_(one, mask)) for one in (x, y))
-    low, first, second = v.mul(b, d), v.mul(a, d), v.mul(b, c)
-    middle = v.add(v.add(v.shift_right(low, shift), v.and_(first, mask)), v.and_(second, mask))
-    high = v.add(v.mul(a, c), v.add(v.shift_right(first, shift), v.shift_right(second, shift)))
-    return v.add(high, v.shift_right(middle, shift)), v.mul(x, y)
-
-
-def _linear(v: ScalarBuilder, slope: float, x: Any, offset: float) -> Any:
-    return v.add(v.mul(v.constant(slope, "float64"), x), v.constant(offset, "float64"))
-
-
-def _over(v: ScalarBuilder, value: float, x: Any) -> Any:
-    return v.div(v.constant(value, "float64"), x)
+    (a, b), (c, d) = ((one >> shift, one & mask) for one in (x, y))
+    low, first, second = b * d, a * d, b * c
+    middle = (low >> shift) + (first & mask) + (second & mask)
+    high = a * c + ((first >> shift) + (second >> shift))
+    return high + (middle >> shift), x * y

@@ -30,7 +30,7 @@ def _shifted(b: TensorBuilder, x: Tensor, axis: int) -> Tensor:
     """Emit x shifted by one along the axis, with a leading 1."""
 
     def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
-        before = v.imax(v.isub(at[axis], 1), 0)
+        before = v.imax(at[axis] - 1, 0)
         value = v.load(x, *at[:axis], before, *at[axis + 1 :])
         return v.select(v.compare("eq", at[axis], v.index(0)), v.constant(1, x.dtype), value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,19 +59,17 @@ class SquaredDeviations(AxisOp):
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         v = b.scalars
-        number: Extent = 1
-        for axis in self.axes:
-            number = v.imul(number, x.extents[axis])
+        number: Extent = prod(x.extents[axis] for axis in self.axes)
         kept = iter(range(len(x.extents)))
         pattern = [None if axis in self.axes else next(kept) for axis in range(len(x.extents))]
         total = b.permute(b.reduce("add", x, self.axes, dtype="float64"), pattern)
         size = b.from_scalar(v.cast(v.index(number), "float64"))
 
         def element(v: ScalarBuilder, x: Scalar, total: Scalar, size: Scalar) -> Scalar:
-            deviation = v.sub(v.cast(x, "float64"), v.div(total, size))
+            deviation = v.cast(x, "float64") - total / size
             if self.scale != 1:
-                deviation = v.mul(deviation, v.constant(self.scale, "float64"))
-            return v.mul(deviation, deviation)
+                deviation *= self.scale
+            return deviation * deviation
 
         squares = b.map(element, x, total, size, dtype="float64")
         return b.reduce("add", squares, self.axes)

@@ -132,7 +132,7 @@ class ExtremumMask(AxisOp, DiscreteOp):
         """The C-order number of an element among the elements that are reduced together."""
         position: Extent = 0
         for axis in self.axes:
-            position = v.iadd(v.imul(position, extents[axis]), at[axis])
+            position = position * extents[axis] + at[axis]
         return v.cast(v.index(position), "int64")
 
     def _expanded(self, b: TensorBuilder, y: Tensor, rank: int) -> Tensor:

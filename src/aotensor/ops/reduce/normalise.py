@@ -46,7 +46,7 @@ def _weights(
     """
 
     def weight(v: ScalarBuilder, x: Scalar, m: Scalar) -> Scalar:
-        found = v.math("exp", v.sub(x, m))
+        found = v.math("exp", x - m)
         return v.select(v.compare("eq", x, m), v.constant(1.0, x.dtype), found) if is_shared_at_limits else found
 
     m = _lower_reduced(b, "maximum", x, axes)
@@ -114,11 +114,11 @@ class Softmax(AxisOp):
         """Emit exp(x − m) times 1/Σ: one quotient per sum and one product per element, for ½ ulp more of error."""
         m, weights, total = _weights(b, x, self.axes, self.at_limits)
         unit = b.map(self._unit, total, m, dtype=x.dtype)
-        return b.map(lambda v, weight, unit: v.mul(weight, unit), weights, unit, dtype=x.dtype)  # type: ignore[no-any-return]
+        return b.map(lambda v, weight, unit: weight * unit, weights, unit, dtype=x.dtype)  # type: ignore[no-any-return]
 
     def _unit(self, v: ScalarBuilder, total: Scalar, m: Scalar) -> Scalar:
         """1/total: the softmax of an element whose weight is 1."""
-        unit = v.div(v.constant(1.0, total.dtype), total)
+        unit = 1.0 / total
         if not self.at_limits:
             return unit
         is_nothing = v.compare("eq", m, v.constant(-np.inf, m.dtype))
@@ -153,7 +153,7 @@ class LogSoftmax(AxisOp):
         m, _, total = _weights(b, x, self.axes, is_shared_at_limits=False)
 
         def element(v: ScalarBuilder, x: Scalar, m: Scalar, total: Scalar) -> Scalar:
-            return v.sub(v.sub(x, m), v.math("log", total))
+            return x - m - v.math("log", total)
 
         return b.map(element, x, m, total, dtype=x.dtype)  # type: ignore[no-any-return]
 
@@ -193,7 +193,7 @@ class LogSumExp(AxisOp):
         kept = [axis for axis in range(len(x.extents)) if axis not in self.axes]
 
         def element(v: ScalarBuilder, total: Scalar, m: Scalar) -> Scalar:
-            return v.add(v.math("log", total), m)
+            return v.math("log", total) + m
 
         return b.map(element, b.permute(total, kept), b.permute(m, kept), dtype=x.dtype)  # type: ignore[no-any-return]
 

@@ -47,8 +47,8 @@ class Shift(AxisOp, LinearOp):
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
-            k, last = at[self.axis], v.isub(x.extents[self.axis], 1)
-            source = v.imin(v.iadd(k, 1), last) if self.back else v.imax(v.isub(k, 1), 0)
+            k, last = at[self.axis], x.extents[self.axis] - 1
+            source = v.imin(k + 1, last) if self.back else v.imax(k - 1, 0)
             value = v.load(x, *at[: self.axis], source, *at[self.axis + 1 :])
             is_end = v.compare("eq", k, v.index(last if self.back else 0))
             return v.select(is_end, v.constant(0, x.dtype), value)
@@ -116,7 +116,7 @@ def mirror(b: TensorBuilder, x: Tensor, axis: int) -> Tensor:
     """Emit x in reverse order along an axis."""
 
     def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
-        mirrored = v.isub(v.isub(x.extents[axis], 1), at[axis])
+        mirrored = x.extents[axis] - 1 - at[axis]
         return v.load(x, *at[:axis], mirrored, *at[axis + 1 :])
 
     return b.tabulate(x.extents, x.dtype, element)

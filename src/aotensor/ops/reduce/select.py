@@ -88,7 +88,7 @@ class Leading(TrailingOp, DiscreteOp):
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         v, n = b.scalars, x.extents[-1]
-        b.check(v.compare("ge", v.index(n), v.index(self.count)), _too_many(self.count, "{found}"), v.index(n))
+        b.check(v.index(n) >= self.count, _too_many(self.count, "{found}"), v.index(n))
         return b.select_few(b.cast(x, "uint8") if x.dtype == "bool" else x, self.count, self.is_last)
 
 

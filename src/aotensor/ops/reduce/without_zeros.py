@@ -20,7 +20,7 @@ from aotensor.ops.reduce.sums import sum as sum_over
 
 
 def _emit_mul(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
-    product = s.select(_is_zero(s, y), x, s.mul(x, y))
+    product = s.select(_is_zero(s, y), x, x * y)
     return s.select(_is_zero(s, x), y, product)
 
 

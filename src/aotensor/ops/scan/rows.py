@@ -76,8 +76,8 @@ class FirstRows(LinearOp):
         v = b.scalars
         wanted = v.cast(b.item(n), dtypes.INDEX)
         found = x.extents[self.axis]
-        b.check(v.compare("ge", wanted, v.index(0)), _NEGATIVE, found=wanted)
-        b.check(v.compare("ge", v.index(found), wanted), _FEW, found=found, expected=wanted)
+        b.check(wanted >= 0, _NEGATIVE, found=wanted)
+        b.check(v.index(found) >= wanted, _FEW, found=found, expected=wanted)
         extents = [wanted if axis == self.axis else extent for axis, extent in enumerate(x.extents)]
         return gather(b, x, [Line(0, extent) for extent in extents])
 
@@ -115,7 +115,7 @@ class SegmentRows(LinearOp):
 
     def lower(self, b: TensorBuilder, x: Tensor, start: Tensor) -> Tensor:
         v = b.scalars
-        last = v.isub(x.extents[self.axis], self.length)
+        last = x.extents[self.axis] - self.length
         first = v.imax(v.imin(v.cast(b.item(start), dtypes.INDEX), last), 0)
         lines = [Line(0, extent) for extent in x.extents]
         lines[self.axis] = Line(first, self.length)

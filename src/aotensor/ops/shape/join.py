@@ -138,7 +138,7 @@ class Split(Op):
         extents = list(self._lower_extents(b, iter(sizes)))
         offsets: list[Extent] = [0]
         for extent in extents:
-            offsets.append(v.iadd(offsets[-1], extent))
+            offsets.append(offsets[-1] + extent)
         total, whole = offsets[-1], x.extents[self.axis]
         if not (isinstance(total, int) and total == whole):
             agree = v.compare("eq", v.index(total), v.index(whole))
@@ -157,7 +157,7 @@ class Split(Op):
                 yield dim
                 continue
             extent = v.cast(b.item(next(pending)), dtypes.INDEX)
-            b.check(v.compare("ge", extent, v.index(0)), "split: extent {found} is negative", found=extent)
+            b.check(extent >= 0, "split: extent {found} is negative", found=extent)
             yield extent
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -87,22 +88,20 @@ class Reshape(LinearOp):
 
     def lower(self, b: TensorBuilder, x: Tensor, *sizes: Tensor) -> Tensor:
         v = b.scalars
-        total: Extent = 1
-        for extent in x.extents:
-            total = v.imul(total, extent)
+        total: Extent = prod(x.extents)
         extents: list[Extent] = []
         pending = iter(sizes)
         known: Extent = 1
         for dim in self.dims:
             extent = dim if isinstance(dim, int) else v.cast(b.item(next(pending)), dtypes.INDEX)
             if not isinstance(extent, int):
-                b.check(v.compare("ge", extent, v.index(0)), "reshape: extent {found} is negative", found=extent)
+                b.check(extent >= 0, "reshape: extent {found} is negative", found=extent)
             extents.append(extent)
-            known = known if extent == -1 else v.imul(known, extent)
+            known = known if extent == -1 else known * extent
         if -1 in self.dims:
             rest = _rest(b, total, known)
             extents = [rest if dim == -1 else extent for dim, extent in zip(self.dims, extents, strict=True)]
-            known = v.imul(known, rest)
+            known *= rest
         b.fit([extents])
         if not (isinstance(known, int) and isinstance(total, int)):
             b.check(v.compare("eq", v.index(known), v.index(total)), _MISFIT, found=total, expected=known)
@@ -140,14 +139,14 @@ class CompletedShape(ExtentsOp, ConstantOp):
         count: Extent = int(self.has_rest)
         is_rest = [v.compare("eq", size, v.index(-1)) for size in given]
         for size, is_one in zip(given, is_rest, strict=True):
-            known = v.imul(known, v.select(is_one, v.index(1), size))
-            count = v.iadd(count, v.select(is_one, v.index(1), v.index(0)))
-        b.check(v.compare("le", v.index(count), v.index(1)), f"reshape: {_SEVERAL}")
+            known *= v.select(is_one, v.index(1), size)
+            count += v.select(is_one, v.index(1), v.index(0))
+        b.check(v.index(count) <= 1, f"reshape: {_SEVERAL}")
         whole = v.cast(b.item(total), dtypes.INDEX)
         is_zero = v.compare("eq", v.index(known), v.index(0))
         is_open = v.compare("ne", v.index(count), v.index(int(self.has_rest)))
-        b.check(v.not_(v.and_(is_open, is_zero)), _NO_REST, found=whole)
-        rest = v.ifloordiv(whole, v.select(is_zero, v.index(1), v.index(known)))
+        b.check(~(is_open & is_zero), _NO_REST, found=whole)
+        rest = whole // v.select(is_zero, v.index(1), v.index(known))
         filled = [v.select(is_one, v.index(rest), size) for size, is_one in zip(given, is_rest, strict=True)]
         return tuple(b.from_scalar(v.cast(extent, "int64")) for extent in filled)
 
@@ -168,9 +167,9 @@ def _rest(b: TensorBuilder, total: Extent, known: Extent) -> Extent:
     """Emit total // known after a check that known is not 0."""
     v = b.scalars
     if isinstance(known, int):
-        return v.ifloordiv(total, known)
+        return total // known
     b.check(v.compare("ne", known, v.index(0)), _NO_REST, found=total)
-    return v.ifloordiv(total, known)
+    return total // known
 
 
 def _check_sizes(dims: Sequence[Dim], sizes: Sequence[TensorType]) -> None:

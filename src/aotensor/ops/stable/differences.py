@@ -33,8 +33,8 @@ def _twice_square(
         return np.asarray(2 * np.square(getattr(np, function)(x / 2)), x.dtype)
 
     def emit(s: ScalarBuilder, x: Any) -> Scalar:
-        half = s.math(function, s.mul(s.constant(0.5, x.dtype), x))
-        return s.mul(s.add(half, half), half)
+        half = s.math(function, 0.5 * x)
+        return (half + half) * half
 
     partials = (lambda g, x, y: g * whole(x),)
     return Elementwise(Row(name, doc, reference, emit, partials, analytic=analytic, notation=notation))

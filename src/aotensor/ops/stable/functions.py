@@ -30,11 +30,11 @@ def _emit_log_cosh(s: ScalarBuilder, x: Any) -> Scalar:
     """Emit log cosh x: log1p(2·sinh²(x/2)) near 0, |x| + log1p(e^{−2|x|}) − ln 2 elsewhere."""
     one, two = s.constant(1.0, x.dtype), s.constant(2.0, x.dtype)
     size = s.abs(x)
-    half = s.math("sinh", s.mul(s.constant(0.5, x.dtype), s.minimum(size, one)))
-    near = s.math("log1p", s.mul(two, s.mul(half, half)))
-    far = s.math("log1p", s.math("exp", s.mul(s.constant(-2.0, x.dtype), size)))
-    far = s.add(s.sub(size, s.constant(math.log(2), x.dtype)), far)
-    return s.select(s.compare("lt", size, one), near, far)
+    half = s.math("sinh", s.constant(0.5, x.dtype) * s.minimum(size, one))
+    near = s.math("log1p", two * (half * half))
+    far = s.math("log1p", s.math("exp", -2.0 * size))
+    far = size - math.log(2) + far
+    return s.select(size < one, near, far)
 
 
 log_cosh: Final = Elementwise(
@@ -53,7 +53,7 @@ sech: Final = Elementwise(
         "sech",
         "1/cosh x, whose derivative is made of itself: sinh/cosh² is ∞/∞ far out",
         lambda x: 1 / np.cosh(x),
-        lambda s, x: s.div(s.constant(1.0, x.dtype), s.math("cosh", x)),
+        lambda s, x: s.constant(1.0, x.dtype) / s.math("cosh", x),
         (lambda g, x, y: -g * y * tanh(x),),
         analytic=lambda x: 1 / np.cosh(x),
         notation="(1 / cosh({0}))",
@@ -64,7 +64,7 @@ csch: Final = Elementwise(
         "csch",
         "1/sinh x, whose derivative is made of itself: cosh/sinh² is ∞/∞ far out",
         lambda x: 1 / np.sinh(x),
-        lambda s, x: s.div(s.constant(1.0, x.dtype), s.math("sinh", x)),
+        lambda s, x: s.constant(1.0, x.dtype) / s.math("sinh", x),
         (lambda g, x, y: -g * y / tanh(x),),
         analytic=lambda x: 1 / np.sinh(x),
         notation="(1 / sinh({0}))",
@@ -80,7 +80,7 @@ def gompertz(power: int) -> Elementwise:
 
     def emit(s: ScalarBuilder, x: Any) -> Scalar:
         exponent = s.math("exp", x)
-        return s.math("exp", s.sub(s.mul(s.constant(float(power), x.dtype), x), exponent))
+        return s.math("exp", s.constant(float(power), x.dtype) * x - exponent)
 
     def slope(g: Variable, x: Variable, y: Variable) -> Variable:
         return g * (power * y - gompertz(power + 1)(x)) if power else -g * gompertz(1)(x)
@@ -144,23 +144,23 @@ def _factor(order: int) -> float:
 def _emit_log1p_square(s: ScalarBuilder, x: Any) -> Scalar:
     one, two = s.constant(1.0, x.dtype), s.constant(2.0, x.dtype)
     size = s.abs(x)
-    is_huge = s.compare("gt", size, s.constant(_HUGE, x.dtype))
-    return s.mul(s.select(is_huge, two, one), s.math("log1p", s.select(is_huge, size, s.mul(x, x))))
+    is_huge = size > _HUGE
+    return s.select(is_huge, two, one) * s.math("log1p", s.select(is_huge, size, x * x))
 
 
 def _emit_derivative(s: ScalarBuilder, x: Any, order: int) -> Scalar:
     """Emit the real part of a power of 1/(x + i) = (x − i)/(1 + x²), which is 1/x − i/x² for large x."""
     one = s.constant(1.0, x.dtype)
-    is_huge = s.compare("gt", s.abs(x), s.constant(_HUGE, x.dtype))
-    below = s.add(one, s.mul(x, x))
-    re = s.div(s.select(is_huge, one, x), s.select(is_huge, x, below))
+    is_huge = s.abs(x) > _HUGE
+    below = one + x * x
+    re = s.select(is_huge, one, x) / s.select(is_huge, x, below)
     if order == 1:
-        return s.mul(s.constant(_factor(order), x.dtype), re)
-    im = s.neg(s.select(is_huge, s.mul(re, re), s.div(one, below)))
+        return s.constant(_factor(order), x.dtype) * re
+    im = -s.select(is_huge, re * re, one / below)
     a, b = re, im
     for _ in range(order - 1):
-        a, b = s.sub(s.mul(a, re), s.mul(b, im)), s.add(s.mul(a, im), s.mul(b, re))
-    return s.mul(s.constant(_factor(order), x.dtype), a)
+        a, b = a * re - b * im, a * im + b * re
+    return s.constant(_factor(order), x.dtype) * a
 
 
 def log_of_gompertz_rest(v: Variable) -> Variable:

@@ -120,7 +120,7 @@ def _series_near(name: str, order: int = 0) -> Elementwise:
     def emit(s: ScalarBuilder, u: Any) -> Scalar:
         total = s.constant(coefficients[-1], u.dtype)
         for c in coefficients[-2::-1]:
-            total = s.add(s.mul(total, u), s.constant(c, u.dtype))
+            total = total * u + c
         return total
 
     return Elementwise(

@@ -33,8 +33,8 @@ def _reference_root(x: Array) -> Array:
 
 def _emit_root(s: ScalarBuilder, x: Any) -> Scalar:
     size = s.abs(x)
-    is_huge = s.compare("gt", size, s.constant(_HUGE, x.dtype))
-    return s.select(is_huge, size, s.math("sqrt", s.add(s.constant(1.0, x.dtype), s.mul(x, x))))
+    is_huge = size > _HUGE
+    return s.select(is_huge, size, s.math("sqrt", s.constant(1.0, x.dtype) + x * x))
 
 
 root: Final[Elementwise] = Elementwise(
@@ -60,7 +60,7 @@ direction: Final[Elementwise] = Elementwise(
         "direction",
         "x/√(1 + x²) without overflow",
         lambda x: np.asarray(x / _reference_root(x), x.dtype),
-        lambda s, x: s.div(x, _emit_root(s, x)),
+        lambda s, x: x / _emit_root(s, x),
         (_direction_slope,),
         analytic=lambda x: x / np.sqrt(1 + x * x),
         notation="(({0}) / sqrt(1 + ({0})**2))",
@@ -75,9 +75,9 @@ def _reference_root_less_one(x: Array) -> Array:
 
 
 def _emit_root_less_one(s: ScalarBuilder, x: Any) -> Scalar:
-    one, size, square = s.constant(1.0, x.dtype), s.abs(x), s.mul(x, x)
-    found = s.div(square, s.add(one, s.math("sqrt", s.add(one, square))))
-    return s.select(s.compare("gt", size, s.constant(_HUGE, x.dtype)), size, found)
+    one, size, square = s.constant(1.0, x.dtype), s.abs(x), x * x
+    found = square / (one + s.math("sqrt", one + square))
+    return s.select(size > _HUGE, size, found)
 
 
 root_less_one: Final[Elementwise] = Elementwise(
@@ -95,7 +95,7 @@ root_less_one: Final[Elementwise] = Elementwise(
 
 def _emit_sqrt1pm1(s: ScalarBuilder, x: Any) -> Scalar:
     one = s.constant(1.0, x.dtype)
-    found = s.div(x, s.add(one, s.math("sqrt", s.add(one, x))))
+    found = x / (one + s.math("sqrt", one + x))
     return s.select(s.compare("eq", x, s.constant(np.inf, x.dtype)), x, found)
 
 
@@ -126,9 +126,9 @@ def _reference_share(x: Array) -> Array:
 
 def _emit_share(s: ScalarBuilder, x: Any) -> Scalar:
     one = s.constant(1.0, x.dtype)
-    is_huge = s.compare("gt", s.abs(x), s.constant(_HUGE, x.dtype))
-    square = s.mul(x, x)
-    return s.select(is_huge, one, s.div(square, s.add(one, square)))
+    is_huge = s.abs(x) > _HUGE
+    square = x * x
+    return s.select(is_huge, one, square / (one + square))
 
 
 share: Final[Elementwise] = Elementwise(

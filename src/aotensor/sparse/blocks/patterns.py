@@ -134,5 +134,5 @@ class Divided(ConstantOp):
         v = b.scalars
         found = v.cast(b.item(extent), dtypes.INDEX)
         message = f"{{found}} {self.word} are not a multiple of the {{expected}} of a block"
-        b.check(v.compare("eq", v.rem(found, v.index(self.by)), v.index(0)), message, found, self.by)
+        b.check(v.compare("eq", found % self.by, v.index(0)), message, found, self.by)
         return extent

@@ -69,7 +69,7 @@ class EliminationOrder(PatternRule):
     def lower(
         self, b: TensorBuilder, indices: Tensor, indptr: Tensor, columns: Tensor, rows: Tensor
     ) -> tuple[Tensor, ...]:
-        n = b.scalars.isub(indptr.extents[0], 1)
+        n = indptr.extents[0] - 1
         return b.direct("order", [indices, indptr, columns, rows], [("int64", (n,)), ("int64", (1,))])
 
 
@@ -131,13 +131,13 @@ class LuFactors(ExtentsOp, FactorsOp):
         self, b: TensorBuilder, data: Tensor, indices: Tensor, indptr: Tensor, order: Tensor, is_full: Tensor
     ) -> tuple[Tensor, ...]:
         (n,), v = order.extents, b.scalars
-        table = v.imul(v.iadd(n, 1), PARTS_OF_TABLE)
+        table = (n + 1) * PARTS_OF_TABLE
         known: list[tuple[str, tuple[Extent | None]]] = [("int64", (x,)) for x in (n, table, LENGTH_OF_INFO)]
         own: list[tuple[str, tuple[Extent | None]]] = [(x.dtype, (None,)) for x in (indices, data, indices, data)]
         found = b.direct("lu", [data, indices, indptr, order, is_full], [*known, *own])
         if self.on_error == "raise":
             place = v.cast(v.load(found[2], 0), dtypes.INDEX)
-            b.check(v.compare("eq", place, v.index(0)), self.message, v.isub(place, 1), kind="linalg")
+            b.check(v.compare("eq", place, v.index(0)), self.message, place - 1, kind="linalg")
         return found
 
 
@@ -244,13 +244,13 @@ class CholeskyFactors(ExtentsOp, FactorsOp):
         self, b: TensorBuilder, data: Tensor, indices: Tensor, indptr: Tensor, order: Tensor
     ) -> tuple[Tensor, ...]:
         (n,), v = order.extents, b.scalars
-        known: list[tuple[str, tuple[Extent | None]]] = [("int64", (v.imul(v.iadd(n, 1), 4),)), ("int64", (4,))]
+        known: list[tuple[str, tuple[Extent | None]]] = [("int64", ((n + 1) * 4,)), ("int64", (4,))]
         own: list[tuple[str, tuple[Extent | None]]] = [(x.dtype, (None,)) for x in (indices, data)]
         found = b.direct("cholesky", [data, indices, indptr, order], [*known, *own])
         place = v.cast(v.load(found[1], 0), dtypes.INDEX)
-        b.check(v.compare("ge", place, v.index(0)), self.unpaired, v.isub(v.neg(place), 1), kind="linalg")
+        b.check(place >= 0, self.unpaired, -place - 1, kind="linalg")
         if self.on_error == "raise":
-            b.check(v.compare("le", place, v.index(0)), self.message, v.isub(place, 1), kind="linalg")
+            b.check(place <= 0, self.message, place - 1, kind="linalg")
         return found
 
 

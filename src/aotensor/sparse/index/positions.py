@@ -54,7 +54,7 @@ def _from_start(axis: int) -> Elementwise:
     return Elementwise(
         Row(
             "position_from_start", "x, or x + n where x is negative", _reference(axis),
-            lambda s, x, n: s.select(s.compare("lt", x, s.constant(0, x.dtype)), s.add(x, n), x),
+            lambda s, x, n: s.select(x < 0, x + n, x),
             (None, None), only_int64, parameters=(("axis", axis),), guard=guard,
             notation="{0}",
         )

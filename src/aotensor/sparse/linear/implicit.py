@@ -165,7 +165,7 @@ class SquareStarts(PatternRule):
 
     def lower(self, b: TensorBuilder, indptr: Tensor, minor: Tensor) -> Tensor:
         wanted = b.scalars.cast(b.item(minor), dtypes.INDEX)
-        b.same_extent([b.scalars.isub(indptr.extents[0], 1), wanted], _SQUARE)
+        b.same_extent([indptr.extents[0] - 1, wanted], _SQUARE)
         return indptr
 
 

@@ -100,7 +100,7 @@ class SparseTriangularSolve(Solve):
         x, failure = b.direct(kind, [data, indices, indptr, right], [(right.dtype, right.extents), ("int64", (1,))])
         v = b.scalars
         place = v.cast(v.load(failure, 0), dtypes.INDEX)
-        b.check(v.compare("eq", place, v.index(0)), SINGULAR, v.isub(place, 1), kind="linalg")
+        b.check(v.compare("eq", place, v.index(0)), SINGULAR, place - 1, kind="linalg")
         return x
 
 

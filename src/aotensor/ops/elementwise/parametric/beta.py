@@ -81,8 +81,8 @@ betaln = elementwise(
 
 def _emit_beta(s: ScalarBuilder, a: Any, b: Any) -> Scalar:
     size = s.math("exp", s.special("betaln", a, b))
-    numerator = s.xor(is_gamma_negative(s, a), is_gamma_negative(s, b))
-    return s.select(s.xor(numerator, is_gamma_negative(s, s.add(a, b))), s.neg(size), size)
+    numerator = is_gamma_negative(s, a) ^ is_gamma_negative(s, b)
+    return s.select(numerator ^ is_gamma_negative(s, a + b), -size, size)
 
 
 def _reference_beta(a: Array, b: Array) -> Array:
@@ -149,7 +149,7 @@ _beta_fall: Final = Elementwise(
         "beta_fall",
         "−∂B/∂a = y·(ψ(a + b) − ψ(a)) for y = B(a, b), whose derivative in b is not a difference of products",
         lambda a, b, y: y * growth_of_polygamma(0, a, b).astype(a.dtype),
-        lambda s, a, b, y: s.mul(y, s.special("psi_growth", a, b)),
+        lambda s, a, b, y: y * s.special("psi_growth", a, b),
         (
             lambda g, a, b, y, fall: -g * (fall * _psi_growth(a, b) + y * _tri_gamma_fall(a, b)),
             lambda g, a, b, y, fall: -g * _beta(1, 1)(a, b),
