@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tools.judges.onnx import command
 from tools.judges.onnx.command import verdict
 from tools.judges.onnx.models import MODELS, WITHOUT, inputs_of
 from tools.judges.onnx.page import page
@@ -62,6 +64,34 @@ def test_the_page_has_a_row_for_each_model_and_reasons(monkeypatch: pytest.Monke
     assert f"- {MODELS[1].name}: NoCounterpart: Squeeze" in lines
     assert f"- {MODELS[2].name}: no rule of Bernoulli" in lines
     assert all(any(line.startswith(f"- {name}: ") for line in lines) for name in WITHOUT)
+
+
+def test_gradients_of_earlier_runs_have_no_ratio_to_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools.judges.onnx.page.version", lambda _: "1.2")
+    for earlier, ratio in (("new", "3.0"), ("old", "")):
+        found = {**FOUND, "origin": "new", "origin_gradient": earlier}
+        *_, line = (
+            x for x in page([(MODELS[0], "right", found)]).splitlines() if x.startswith(f"| {MODELS[0].name} |")
+        )
+        assert line.split("|")[-2].strip() == ratio
+
+
+def test_values_are_measured_again_and_gradients_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def run_worker(module: str, arguments: list[str], seconds: float) -> dict[str, Any]:
+        asked.append(arguments[2])
+        return {**FOUND, "call1": 9.0} if arguments[2] == "values" else {"error_gradient": 0.5}
+
+    monkeypatch.setattr(command, "run_worker", run_worker)
+    monkeypatch.setattr(command, "origin", lambda: "new")
+    options = argparse.Namespace(data=tmp_path, seconds=1.0)
+    before = {**FOUND, "origin": "old", "origin_gradient": "older", "failed_gradient": None}
+    found = command._found(MODELS[0], options, before)
+    assert asked == ["values"] and found["call1"] == 9.0 and found["error_double"] == 1e-9
+    assert (found["origin"], found["origin_gradient"]) == ("new", "older")
+    found = command._found(MODELS[0], options, {})
+    assert asked[1:] == ["values", "gradient"] and found["origin_gradient"] == "new"
 
 
 def test_inputs_are_those_of_the_model() -> None:

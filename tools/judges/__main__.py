@@ -59,6 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shipped.add_argument("--models", default="", metavar="A,B", help="names of models (default: all)")
     shipped.add_argument("--seconds", type=float, default=900, help="how long a model may take (default: 900)")
     shipped.add_argument("--results", type=Path, help="keep results in this file, and measure what it lacks")
+    shipped.add_argument(
+        "--values", action="store_true", help="keep the gradients of --results, measure the rest again"
+    )
     shipped.add_argument("--page", action="store_true", help="write docs/judges/onnx.md; needs all models")
     kernels = collections.add_parser("npbench", help="kernels, beside NumPy and JAX")
     kernels.add_argument("--data", type=Path, default=known and Path(known, "npbench"), help="a checkout of NPBench")

@@ -8,7 +8,7 @@ import json
 import sys
 from typing import Any, Final
 
-from tools.judges.onnx.models import MODELS, wheel_of
+from tools.judges.onnx.models import MODELS, Shipped, wheel_of
 from tools.judges.onnx.page import PAGE, page
 from tools.judges.origin import origin, write_page
 from tools.judges.workers import run as run_worker
@@ -43,18 +43,9 @@ def run(options: argparse.Namespace) -> int:
     )
     known = {found["name"]: found for found in map(json.loads, kept)}
     for model in chosen:
-        if model.name in known:
+        if model.name in known and not (options.values and known[model.name].get("origin") != origin()):
             continue
-        parts = {}
-        for part in ("values", "gradient"):
-            arguments = [model.name, str(options.data.absolute()), part]
-            parts[part] = run_worker("tools.judges.onnx.worker", arguments, options.seconds)
-            if "failed" in parts["values"]:
-                break
-        slope = parts.get("gradient", {})
-        reason = slope.pop("failed", None)
-        found = {**slope, **parts["values"], "name": model.name, "failed_gradient": reason, "origin": origin()}
-        known[model.name] = found
+        found = known[model.name] = _found(model, options, known.get(model.name, {}) if options.values else {})
         sys.stdout.write(_line(found) + "\n")
         sys.stdout.flush()
         if options.results is not None:
@@ -67,6 +58,21 @@ def run(options: argparse.Namespace) -> int:
         origins = {model.name: found["origin"] for model, _, found in rows if "origin" in found}
         write_page(PAGE, page(rows), origins)
     return 1 if counts["wrong"] else 0
+
+
+def _found(model: Shipped, options: argparse.Namespace, before: dict[str, Any]) -> dict[str, Any]:
+    """The measurements of a model.   before: those of an earlier run, whose gradient is kept; {} for a new one"""
+    parts: dict[str, dict[str, Any]] = {}
+    for part in ("values",) if before else ("values", "gradient"):
+        arguments = [model.name, str(options.data.absolute()), part]
+        parts[part] = run_worker("tools.judges.onnx.worker", arguments, options.seconds)
+        if "failed" in parts["values"]:
+            break
+    slope = parts.get("gradient", {})
+    reason = slope.pop("failed", None)
+    kept = {"failed_gradient": reason, "origin_gradient": origin(), **before}
+    kept = {key: value for key, value in kept.items() if "gradient" in key or key in ("wrt", "error_double")}
+    return {**kept, **slope, **parts["values"], "name": model.name, "origin": origin()}
 
 
 def _line(found: dict[str, Any]) -> str:

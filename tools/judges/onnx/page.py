@@ -28,7 +28,8 @@ Models are compiled from the files as they are, and compared with onnxruntime {t
   on two (time of the clock).
 - gradient: of a random sum of the first output, by the first input of floats, or the largest initializer (weight);
   error against central differences of the reference in float64 along a random direction; 1e-3 is allowed. In brackets
-  where float32 is not exact enough: the error of the gradient compiled for float64.
+  where float32 is not exact enough: the error of the gradient compiled for float64. Of the value's time: empty where
+  the gradient is of an earlier run than the value.
 """
 _HEAD: Final = (
     "| package | model | real | extents | error | theirs | library MB | file | compile s | first s | theirs | "
@@ -90,4 +91,6 @@ def _slope(model: Shipped, found: dict[str, Any]) -> str:
     exact = f" ({found['error_double']:.0e})" if "error_double" in found else ""
     cells = [found["wrt"], f"{found['error_gradient']:.0e}{exact}", f"{found['compile_gradient']:.2f}"]
     cells += [f"{found['bytes_gradient'] / 1e6:.1f}", *(f"{1e3 * found[f'gradient{n}']:.3g}" for n in (1, 2))]
-    return f"| {model.name} | {' | '.join(cells)} | {found['gradient1'] / found['call1']:.1f} |\n"
+    is_of_this_run = found.get("origin_gradient") == found.get("origin")
+    cells.append(f"{found['gradient1'] / found['call1']:.1f}" if is_of_this_run else "")
+    return f"| {model.name} | {' | '.join(cells)} |\n"
