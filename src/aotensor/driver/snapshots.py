@@ -39,6 +39,8 @@ class Snapshots:
     labels: dict[Variable, str] = field(default_factory=dict)
     """Value names in texts of graphs so far."""
     _values: dict[SSAValue, str] = field(default_factory=dict)
+    _runs: dict[str, int] = field(default_factory=dict)
+    """Number of runs of each stage and pass so far."""
 
     def __post_init__(self) -> None:
         self._names = {name.partition(".")[0] for name in self.wanted if not name.startswith(BEFORE)}
@@ -51,11 +53,12 @@ class Snapshots:
 
     def take(self, name: str, text: Callable[[], str], is_before: bool = False) -> None:
         """Record a text that is computed only if it is wanted."""
-        number = 1 + sum(known.rpartition(".")[0] == name for known in self.seen)
+        number = 1 + self._runs.get(name, 0)
         if is_before:
             if name in self._starts:
                 self.texts[f"{BEFORE}{name}.{number}"] = text()
             return
+        self._runs[name] = number
         self.seen.append(f"{name}.{number}")
         if name in self._names:
             self.texts[f"{name}.{number}"] = text()
