@@ -183,14 +183,9 @@ class Sweep:
         self, node: Apply, pattern: Pattern, given: Sequence[Variable], live: Sequence[bool]
     ) -> list[Variable]:
         cotangents = [dense_origin(x) if on else disconnected() for x, on in zip(given, live, strict=True)]
-        if isinstance(node.op, Elementwise) and type(node.op).pullback is Elementwise.pullback:
-            wanted = [x in self._connected for x in node.inputs]
-            pattern = [row if on else [False] * len(row) for row, on in zip(pattern, wanted, strict=True)]
-            found = node.op.pullback_to(wanted, node.inputs, node.outputs, cotangents)
-        else:
-            found = _reverse_terms(node, cotangents)
-        terms = checked_terms(node, REVERSE_RULES, found, node.inputs)
-        check_connection(node, pattern, live, terms)
+        wanted = [x in self._connected for x in node.inputs]
+        terms = checked_terms(node, REVERSE_RULES, _reverse_terms(node, cotangents, wanted), node.inputs)
+        check_connection(node, pattern, live, wanted, terms)
         if not any(on and dense_origin(x) is not x for x, on in zip(given, live, strict=True)):
             return terms
         return [everywhere_as(x, term) for x, term in zip(node.inputs, terms, strict=True)]
@@ -211,13 +206,13 @@ class Sweep:
             total.name = f"(d{self._cost_name}/d{x.name})"
 
 
-def _reverse_terms(node: Apply, cotangents: Sequence[Variable]) -> Any:
+def _reverse_terms(node: Apply, cotangents: Sequence[Variable], wanted: Sequence[bool]) -> Any:
     """The terms returned by an op's reverse rule; without a rule, by a sweep through its expansion."""
     if chosen_rule(type(node.op), REVERSE_RULES) is None:
         graph = Expansion.for_op(node.op, node.inputs)
         if graph is not None:
             return pull_through(graph, node.inputs, node.outputs, cotangents)
-    return call_pullback(node.op, node.inputs, node.outputs, cotangents)
+    return call_pullback(node.op, node.inputs, node.outputs, cotangents, wanted)
 
 
 def pull_through(graph: Expansion, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:

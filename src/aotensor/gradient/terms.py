@@ -125,17 +125,21 @@ def _check_term(what: str, term: Any, x: Variable) -> None:
             raise GraphValueError(f"{what} has extent {one} instead of {other} along axis {axis}", lines=[x.describe()])
 
 
-def check_connection(node: Apply, pattern: Pattern, live: Sequence[bool], terms: Sequence[Variable]) -> None:
+def check_connection(
+    node: Apply, pattern: Pattern, live: Sequence[bool], wanted: Sequence[bool], terms: Sequence[Variable]
+) -> None:
     """Check the terms of a pullback against the pattern. `live` marks the outputs that have a cotangent.
 
     Raises: GraphTypeError for a missing or superfluous term, GraphValueError for a term that is certainly not zero
     though only discrete outputs depend on its input. Warns where a term is disconnected and the op has no pattern.
     """
-    for position, (row, term) in enumerate(zip(pattern, terms, strict=True)):
+    if chosen_rule(type(node.op), REVERSE_RULES) != "pullback_to":
+        wanted = [True] * len(terms)  # other rules do not know what is wanted
+    for position, (row, is_wanted, term) in enumerate(zip(pattern, wanted, terms, strict=True)):
         what = f"{_rule_name(node.op, REVERSE_RULES)}: term {position}"
         if not any(row) and not is_disconnected(term):
             raise GraphTypeError(f"{what} is given, but connection_pattern says that the input has no influence")
-        if is_disconnected(term) and any(on and is_live for on, is_live in zip(row, live, strict=True)):
+        if is_wanted and is_disconnected(term) and any(on and is_live for on, is_live in zip(row, live, strict=True)):
             _report_missing(node.op, what)
         influenced = [out for out, on in zip(node.outputs, row, strict=True) if on]
         if influenced and all(dtypes.is_discrete(out.dtype) for out in influenced) and _is_surely_nonzero(term):

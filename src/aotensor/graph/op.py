@@ -15,13 +15,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
-from aotensor.errors import (
-    GraphError,
-    GraphTypeError,
-    GraphValueError,
-    MissingRuleError,
-    UnsupportedError,
-)
+from aotensor.errors import GraphError, GraphTypeError, GraphValueError, MissingRuleError, UnsupportedError
 from aotensor.graph.operands import check_count, is_complex, is_half, with_operands
 from aotensor.graph.operations import KnownValues, complex_numbers, halves, kernel_calls, sparse
 from aotensor.graph.placeholder import DisconnectedType, NullType
@@ -197,18 +191,21 @@ class Op(ABC):
 
         Raises: MissingRuleError if the op has neither this nor `L_op` nor `grad`.
         """
-        found: Sequence[Variable] = call_pullback(self, inputs, outputs, cotangents)
-        return found
+        return call_pullback(self, inputs, outputs, cotangents)
+
+    def pullback_to(
+        self, wanted: Sequence[bool], inputs: Variables, outputs: Variables, cotangents: Variables
+    ) -> Variables:
+        """`pullback` where terms of inputs that are not wanted may be disconnected, as they are not used."""
+        return call_pullback(self, inputs, outputs, cotangents, wanted)
 
     def L_op(self, inputs: Variables, outputs: Variables, output_grads: Variables) -> Variables:
         """`pullback` under its older name."""
-        found: Sequence[Variable] = call_pullback(self, inputs, outputs, output_grads)
-        return found
+        return call_pullback(self, inputs, outputs, output_grads)
 
     def grad(self, inputs: Sequence[Variable], output_grads: Sequence[Variable]) -> Sequence[Variable]:
         """`pullback` for formulas that need no outputs."""
-        found: Sequence[Variable] = call_pullback(self, inputs, self.apply(*inputs).outputs, output_grads)
-        return found
+        return call_pullback(self, inputs, self.apply(*inputs).outputs, output_grads)
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> Variables:
         """The tangents of all outputs. The tangent of an input that does not vary has DisconnectedType.
@@ -298,7 +295,7 @@ class Op(ABC):
         return f"{self.name}{{{parameters}}}" if parameters else self.name
 
 
-REVERSE_RULES: Final = ("pullback", "L_op", "grad")
+REVERSE_RULES: Final = ("pullback_to", "pullback", "L_op", "grad")
 FORWARD_RULES: Final = ("pushforward", "R_op")
 
 
@@ -313,9 +310,13 @@ def chosen_rule(op: type[Op], rules: tuple[str, ...]) -> str | None:
     return None
 
 
-def call_pullback(op: Op, inputs: Variables, outputs: Variables, cotangents: Variables) -> Any:
-    """Call the reverse rule of an op and return its result unchecked.   Raises: MissingRuleError if there is none."""
+def call_pullback(
+    op: Op, inputs: Variables, outputs: Variables, cotangents: Variables, wanted: Sequence[bool] = ()
+) -> Variables:
+    """Call an op's reverse rule, if it can for `wanted` inputs only (by default all).   Raises: MissingRuleError"""
     match chosen_rule(type(op), REVERSE_RULES):
+        case "pullback_to":
+            return op.pullback_to(wanted or [True] * len(inputs), inputs, outputs, cotangents)
         case "pullback":
             return op.pullback(inputs, outputs, cotangents)
         case "L_op":
@@ -323,11 +324,8 @@ def call_pullback(op: Op, inputs: Variables, outputs: Variables, cotangents: Var
         case "grad":
             return op.grad(inputs, cotangents)
         case _:
-            raise MissingRuleError(
-                f"{op.name} has no derivative",
-                lines=[x.describe() for x in outputs],
-                hint="give the op pullback, L_op or grad",
-            )
+            hint = "give the op pullback, L_op or grad"
+            raise MissingRuleError(f"{op.name} has no derivative", lines=[x.describe() for x in outputs], hint=hint)
 
 
 def call_pushforward(op: Op, inputs: Variables, outputs: Variables, tangents: Variables) -> Any:

@@ -131,11 +131,14 @@ class SolveOp(Op):
         tangent.
         """
 
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
+    def pullback_to(
+        self, wanted: Sequence[bool], inputs: Variables, outputs: Variables, cotangents: Variables
+    ) -> list[Variable]:
         terms = [disconnected() for _ in inputs]
         terms[self.side] = for_b = self.again(inputs, cotangents[0], is_transposed=True)
         for position in self.matrices:
-            terms[position] = -self.outer(position, inputs, for_b, outputs[0])
+            if wanted[position]:
+                terms[position] = -self.outer(position, inputs, for_b, outputs[0])
         return terms
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:

@@ -168,13 +168,9 @@ class Elementwise(Op):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[position not in self.row.unread] for position in range(len(node.inputs))]
 
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        return self.pullback_to([True] * len(inputs), inputs, outputs, cotangents)
-
     def pullback_to(
         self, wanted: Sequence[bool], inputs: Variables, outputs: Variables, cotangents: Variables
     ) -> list[Variable]:
-        """As `pullback`, with terms of the wanted inputs only; those of constants would be built in vain."""
         (y,), (g,) = outputs, cotangents
         terms: list[Variable] = []
         for position, x in enumerate(inputs):
