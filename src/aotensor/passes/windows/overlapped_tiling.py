@@ -18,7 +18,6 @@ that two tiles compute is the same in both. Tiles are long enough to make this o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 from typing import Final, TypeAlias
@@ -30,7 +29,7 @@ from xdsl.ir import Block, SSAValue
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.index_builder import Extent, IndexBuilder
-from aotensor.ir.location import LocatedBuilder, builder_at_end, builder_before, locate
+from aotensor.ir.location import builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.strides import split_by_counter
@@ -260,27 +259,27 @@ class _Tiling:
         handed_on = [value.result for values in self.values for value in values]
         applied("overlapped {} sweeps up to {}, keeping {} rows of each", len(loops), last,
                 self.window, size=handed_on)  # fmt: skip
-        size, zero = b.index(self._rows()).ssa, b.index(0).ssa
+        size, zero, upper = b.index(self._rows()), b.index(0), Scalar(last.upper, "index")
         outer = Block(arg_types=[index])
-        tiles = ForOp(last.upper, outer, step=size)
+        tiles = ForOp(last.upper, outer, step=size.ssa)
         builder_before(last).insert(tiles)
-        inside = _Inside(builder_at_end(outer, last.location))
-        start = outer.args[0]
-        end = inside.least(inside.sum(start, size), last.upper)
-        lows = [inside.largest(inside.shift_value(start, -n), zero) for n in self.before]
-        highs = [inside.least(inside.shift_value(end, n), last.upper) for n in self.behind]
+        b = IndexBuilder(builder_at_end(outer, last.location), CONTRACT)
+        start = Scalar(outer.args[0], "index")
+        end = b.imin(b.iadd(start, size), upper)
+        lows = [b.imax(b.iadd(start, -n), zero) for n in self.before]
+        highs = [b.imin(b.iadd(end, n), upper) for n in self.behind]
         for value in [value for values in self.values for value in values]:
-            inside.b.insert(self._use_row_buffer(value))
-        step = inside.number(self.window - max(self.reaches))
+            b.builder.insert(self._use_row_buffer(value))
+        step = b.index(self.window - max(self.reaches))
         block = Block(arg_types=[index])
-        steps = ForOp(inside.shift_value(end, self.distances[-1]), block, lower=lows[0], step=step)
-        inside.b.insert(steps)
-        within = _Inside(builder_at_end(block, last.location))
+        stop = b.index(b.iadd(end, self.distances[-1])).ssa
+        b.builder.insert(ForOp(stop, block, lower=b.index(lows[0]).ssa, step=step.ssa))
+        b = IndexBuilder(builder_at_end(block, last.location), CONTRACT)
         for loop, low, high, distance in zip(loops, lows, highs, self.distances, strict=True):
-            first = within.shift_value(block.args[0], -distance)
-            loop.set_bounds(within.least(within.sum(first, step), high), within.largest(first, low))
+            first = b.iadd(Scalar(block.args[0], "index"), -distance)
+            loop.set_bounds(b.index(b.imin(b.iadd(first, step), high)).ssa, b.index(b.imax(first, low)).ssa)
             assert loop.parent is not None
-            within.b.insert(loop.parent.detach_op(loop))
+            b.builder.insert(loop.parent.detach_op(loop))
         locate(tiles, last.location)
 
     def _rows(self) -> Extent:
@@ -303,25 +302,3 @@ class _Tiling:
         value.result.replace_all_uses_with(own.result)
         value.parent.erase_op(value)
         return own
-
-
-@dataclass
-class _Inside:
-    """Builds index arithmetic inside of a loop."""
-
-    b: LocatedBuilder
-
-    def number(self, n: int) -> SSAValue:
-        return self.b.insert(arith.ConstantOp(IntegerAttr(n, index))).result
-
-    def sum(self, x: SSAValue, y: SSAValue) -> SSAValue:
-        return self.b.insert(arith.AddiOp(x, y)).result
-
-    def shift_value(self, x: SSAValue, n: int) -> SSAValue:
-        return x if n == 0 else self.sum(x, self.number(n))
-
-    def least(self, x: SSAValue, y: SSAValue) -> SSAValue:
-        return self.b.insert(arith.MinSIOp(x, y)).result
-
-    def largest(self, x: SSAValue, y: SSAValue) -> SSAValue:
-        return self.b.insert(arith.MaxSIOp(x, y)).result
