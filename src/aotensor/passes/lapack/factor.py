@@ -11,16 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.passes.lapack.job import Job, Matrix
+from aotensor.passes.lapack.job import WORK_COLUMNS, Job, Matrix
 from aotensor.passes.lapack.triangle import call_triangular, first_on_diagonal
-
-_BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
 
 
 def cholesky(job: Job) -> Scalar:
@@ -108,7 +105,7 @@ def lu_inverse(job: Job) -> Scalar:
 
 def _invert(job: Job, inverse: Matrix) -> Scalar:
     n = inverse.rows
-    size = job.b.imul(n, _BLOCK)
+    size = job.b.imul(n, WORK_COLUMNS)
     return job.call("getri", n, inverse, n, job.operand(1), job.work(size), size)
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.passes.lapack.job import Job, Matrix
+from aotensor.passes.lapack.job import WORK_COLUMNS, Job, Matrix
 from aotensor.passes.lapack.spectral import call_if_finite
-
-_BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
 
 
 def eig(job: Job) -> Scalar:
@@ -58,7 +55,7 @@ def _geev(job: Job, vectors: str, copy: Matrix, found: Matrix) -> tuple[Scalar, 
     """Call geev, which writes the real parts to result 0; return the failure, and the imaginary parts."""
     b, w, n = job.b, job.result(0), job.operand(0).rows
     real, imaginary, nothing = job.work(n), job.work(n), job.work(1)
-    room = b.imul(n, _BLOCK)
+    room = b.imul(n, WORK_COLUMNS)
     job.copy(job.operand(0), copy)
     lead = n if vectors == "V" else 1
     failure = job.call(
@@ -76,7 +73,7 @@ def _geev(job: Job, vectors: str, copy: Matrix, found: Matrix) -> tuple[Scalar, 
 def _complex_geev(job: Job, vectors: str, found: Matrix) -> Scalar:
     a, n = job.operand(0), job.operand(0).rows
     copy, nothing, real = job.work(*a.extents), job.elements(1), job.elements(n)
-    room = job.b.imul(n, _BLOCK)
+    room = job.b.imul(n, WORK_COLUMNS)
     work, lead = job.elements(room), n if vectors == "V" else 1
 
     def decompose() -> Scalar:
@@ -113,7 +110,7 @@ def stable_subspace(job: Job) -> Scalar:
     a, c, z = job.work(n, n), job.work(n, n), job.work(n, n)
     real, imaginary, beta, scales = job.work(n), job.work(n), job.work(n), job.work(4)
     chosen, counts = job.work(n, dtype="int32"), job.work(4, dtype="int32")
-    room = b.iadd(b.imul(n, _BLOCK), 16)
+    room = b.iadd(b.imul(n, WORK_COLUMNS), 16)
     work = job.work(room)
 
     def decompose() -> Scalar:

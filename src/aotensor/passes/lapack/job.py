@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType
@@ -20,6 +21,9 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import dtype_of_buffer, element_type, i32
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.lapack.routines import COMPLEX_ROUTINES, PREFIX, ROUTINES
+
+WORK_COLUMNS: Final = 64
+"""Columns of workspace for LAPACK's blocked algorithms."""
 
 
 @dataclass(frozen=True, eq=False)

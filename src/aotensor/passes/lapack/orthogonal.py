@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.passes.lapack.job import Job, Matrix
+from aotensor.passes.lapack.job import WORK_COLUMNS, Job, Matrix
 from aotensor.passes.lapack.spectral import has_elements, identity
-
-_BLOCK = 64  # columns of workspace for LAPACK's blocked algorithms
 
 
 def qr(job: Job) -> Scalar:
@@ -56,7 +54,7 @@ def pivoted_qr(job: Job) -> Scalar:
     def factorise() -> Sequence[Scalar]:
         transposed_matrix, factors = _transposed_copy(job, b.imax(q.columns, a.columns))
         job.emit_loop(0, a.columns, lambda j: job.store(zero, order, j), is_vectorisable=False)
-        room = b.imul(b.iadd(a.columns, 1), _BLOCK)
+        room = b.imul(b.iadd(a.columns, 1), WORK_COLUMNS)
         last = (job.elements(room), room, *([job.work(b.imul(a.columns, 2))] if job.op.is_complex else []))
         failure = job.call("geqp3", a.rows, a.columns, transposed_matrix, a.rows, order, factors, *last)
         job.emit_loop(
@@ -70,7 +68,7 @@ def pivoted_qr(job: Job) -> Scalar:
 
 def _factorise_copy(job: Job, lines: Extent) -> tuple[Matrix, Matrix, Scalar]:
     """Copy Aᵀ into a workspace of `lines` rows and call geqrf: (workspace, scales of the reflectors, failure)."""
-    a, room = job.operand(0), job.b.imul(job.operand(0).columns, _BLOCK)
+    a, room = job.operand(0), job.b.imul(job.operand(0).columns, WORK_COLUMNS)
     transposed_matrix, factors = _transposed_copy(job, lines)
     arguments = (a.rows, a.columns, transposed_matrix, a.rows, factors, job.elements(room), room)
     return transposed_matrix, factors, job.call("geqrf", *arguments)
@@ -101,7 +99,7 @@ def _orthogonal(job: Job, transposed_matrix: Matrix, factors: Matrix, q: Matrix)
     """Emit q = the product of the reflectors that geqrf returned, with q's number of columns."""
     b = job.b
     rows, columns = q.rows, q.columns
-    room = b.imul(columns, _BLOCK)
+    room = b.imul(columns, WORK_COLUMNS)
     arguments = (rows, columns, factors.rows, transposed_matrix, rows, factors, job.elements(room), room)
     failure = job.call("ungqr" if job.op.is_complex else "orgqr", *arguments)
     extents = (columns, rows, *q.extents[2:])

@@ -10,10 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.passes.lapack.job import Job, Matrix
+from aotensor.passes.lapack.job import WORK_COLUMNS, Job, Matrix
 from aotensor.passes.lapack.spectral import call_if_finite
-
-_BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
 
 _OF_MATRICES: Final[Mapping[str, str]] = {"lhp": "lt", "rhp": "ge", "iuc": "le", "ouc": "gt"}
 _OF_PENCILS: Final[Mapping[str, str]] = {"lhp": "lt", "rhp": "gt", "iuc": "lt", "ouc": "gt"}
@@ -58,7 +56,7 @@ def _gees(job: Job, values: _Values) -> Scalar:
     t, z, n = job.result(0), job.result(1), job.operand(0).rows
     job.copy(job.operand(0), t)
     none, found, chosen = (job.work(extent, dtype="int32") for extent in (1, 1, n))
-    room = job.b.imul(n, _BLOCK)
+    room = job.b.imul(n, WORK_COLUMNS)
     work, real = job.elements(room), [job.work(n)] if values.is_complex else []
     arguments = ("V", "N", none, n, t, n, found, *values.arrays, z, n, work, room, *real, chosen)
     return job.call("gees", *arguments)
@@ -98,7 +96,7 @@ def _gges(job: Job, values: _Values) -> Scalar:
     job.copy(job.operand(1), t)
     pencil, vectors = (n, s, n, t, n), (q, n, z, n)
     none, found, chosen = (job.work(extent, dtype="int32") for extent in (1, 1, n))
-    room = b.iadd(b.imul(n, _BLOCK), 16)
+    room = b.iadd(b.imul(n, WORK_COLUMNS), 16)
     work, real = job.elements(room), [job.work(b.imul(n, 8))] if of_complex else []
     arguments = (none, *pencil, found, *values.arrays, beta, *vectors, work, room, *real, chosen)
     failure = job.call("gges", "V", "V", "N", *arguments)

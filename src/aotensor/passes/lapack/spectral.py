@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -21,16 +20,14 @@ from aotensor.core import dtypes
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ops.linalg.signs import NOT_SMALL
-from aotensor.passes.lapack.job import Job, Matrix
-
-_BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
+from aotensor.passes.lapack.job import WORK_COLUMNS, Job, Matrix
 
 
 def eigh(job: Job) -> Scalar:
     """Lower `eigh`: a Hermitian matrix → its eigenvalues, ascending, and Vᴴ."""
     vectors, b = job.result(1), job.b
     n = vectors.rows
-    room = b.iadd(b.iadd(1, b.imul(n, 6 + _BLOCK)), b.imul(b.imul(n, n), 2))
+    room = b.iadd(b.iadd(1, b.imul(n, 6 + WORK_COLUMNS)), b.imul(b.imul(n, n), 2))
 
     def decompose() -> Scalar:
         job.copy(job.operand(0), vectors)
@@ -49,7 +46,7 @@ def eigvalsh(job: Job) -> Scalar:
 
     def decompose() -> Scalar:
         job.copy(a, copy)
-        return _syevd(job, "N", copy, b.iadd(1, b.imul(a.rows, 2 + _BLOCK)), 1)
+        return _syevd(job, "N", copy, b.iadd(1, b.imul(a.rows, 2 + WORK_COLUMNS)), 1)
 
     return call_if_finite(job, decompose, _triangle(job))
 
@@ -136,7 +133,7 @@ def _gesdd(job: Job, vectors: str, u: Matrix, s: Matrix, vt: Matrix) -> Scalar:
     k, most = b.imin(rows, columns), b.imax(rows, columns)
     square = b.imul(b.imul(k, k), 7)
     least = b.iadd(square, b.iadd(b.imul(k, 10), most))  # of any of the three, in every LAPACK
-    room = b.iadd(least, b.imul(b.iadd(rows, columns), _BLOCK))
+    room = b.iadd(least, b.imul(b.iadd(rows, columns), WORK_COLUMNS))
     copy, work, whole = job.work(*a.extents), job.elements(room), job.work(b.imul(k, 8), dtype="int32")
 
     def decompose() -> Scalar:
