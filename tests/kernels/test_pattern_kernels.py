@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
+import aotensor as aot
+import aotensor.sparse as sp
 from aotensor.graph.sparse_type import scipy_sparse
 from aotensor.kernels import pattern_products, patterns
 from aotensor.kernels.language import Bounded, run_kernel
@@ -84,7 +87,7 @@ def test_products(rows: int, columns: int) -> None:
     product = (x @ y).tocsr()
     product.sort_indices()
     indptr, room, indices = _ints(rows + 1), _ints(1), _ints(product.nnz)
-    run_kernel(pattern_products.bound, p, y.indptr, columns, room)
+    run_kernel(patterns.product_room, p, y.indptr, columns, room)
     assert room[0] >= product.nnz
     run_kernel(pattern_products.count_rows, p, q, columns, indptr)
     np.testing.assert_array_equal(indptr, product.indptr)
@@ -112,3 +115,10 @@ def test_products(rows: int, columns: int) -> None:
     for values, matrix, whole in ((left, x, product @ y.T), (right, y, x.T @ product)):
         entries = matrix.tocoo()
         np.testing.assert_allclose(values, whole.toarray()[entries.row, entries.col], rtol=1e-12, atol=1e-14)
+
+
+def test_results_that_nobody_uses_are_not_computed() -> None:
+    """The transpose keeps its permutation, its indptr and the positions of following entries, but no indices."""
+    x = sp.csr_matrix("x", shape=("m", "n"))
+    data, _, _, _ = sp.csm_properties(x.tocsc())
+    assert len(set(re.findall(r"scope = \d+", aot.function([x], data).ir("loops")))) == 3

@@ -41,21 +41,6 @@ WORDS_PER_TERM: Final = 2
 LARGEST: Final = 1 << 62
 
 
-def bound(p: Pattern, lengths: Indices, minor: Index, room: Indices) -> None:
-    """An upper bound on the entries: Σ over rows of min(Σ lengths of the rows of q that contribute, minor).
-
-    lengths: the indptr of q. room: one element, the result.
-    """
-    total = 0
-    for i in rolled(p.slices):
-        terms = 0
-        for e in range(p.indptr[i], p.indptr[i + 1]):
-            k = p.indices[e]
-            terms += lengths[k + 1] - lengths[k]
-        total += min(terms, minor)
-    room[0] = total
-
-
 def prefetch_rows(e: Index, p: Pattern, q: Pattern, values: Elements | None) -> None:
     """Prefetch rows of q for entries of p after e. values: a vector with an element for each entry of q."""
     last = p.entries - 1

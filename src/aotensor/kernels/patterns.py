@@ -1,10 +1,12 @@
-"""Kernels of patterns of compressed matrices: transpose, positions of entries, intersection and union."""
+"""Kernels of patterns of compressed matrices: transpose, positions of entries, union and others."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from aotensor.kernels.language import Bool, Index, Indices, alloc, rolled, serial
+from aotensor.kernels.source import Kernel
 
 
 class Pattern(NamedTuple):
@@ -157,3 +159,24 @@ def union(
             in_p[n] = -1
             n += 1
     indptr[p.slices] = n
+
+
+def product_room(p: Pattern, lengths: Indices, minor: Index, room: Indices) -> None:
+    """An upper bound on the entries of p·q: Σ over rows of min(Σ lengths of the rows of q that contribute, minor).
+
+    lengths: the indptr of q. room: one element, the result.
+    """
+    total = 0
+    for i in rolled(p.slices):
+        terms = 0
+        for e in range(p.indptr[i], p.indptr[i + 1]):
+            k = p.indices[e]
+            terms += lengths[k + 1] - lengths[k]
+        total += min(terms, minor)
+    room[0] = total
+
+
+KERNELS: Final[Mapping[str, Kernel]] = {
+    x.__name__: x for x in (transpose, positions, intersection, union, product_room)
+}
+"""Kind of `aot.pattern` → its kernel: of one or two patterns, further vectors, extents and results, in this order."""

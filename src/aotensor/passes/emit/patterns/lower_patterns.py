@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+from typing import Any
+
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.loop_builder import LoopBuilder
-from aotensor.kernels import pattern_products, patterns
+from aotensor.kernels.patterns import KERNELS, Pattern
+from aotensor.kernels.source import Kernel, source_of
 from aotensor.passes.emit.buffers import Buffers
-from aotensor.passes.emit.patterns.index_vectors import pattern_of, used_buffers
+from aotensor.passes.emit.patterns.index_vectors import pattern_of
 from aotensor.passes.emit.patterns.lower_block_product import lower_block_product, lower_transposed_product
 from aotensor.passes.emit.patterns.lower_products import (
     lower_product_count,
@@ -14,6 +18,7 @@ from aotensor.passes.emit.patterns.lower_products import (
     lower_product_values,
     lower_sorted_product,
 )
+from aotensor.passes.emit.shape_cache import is_wanted
 from aotensor.passes.kernels.translate import inline_kernel
 from aotensor.passes.target import Target
 
@@ -21,21 +26,8 @@ from aotensor.passes.target import Target
 def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
     """Lower one `aot.pattern` operation by its kind."""
     match op.kind.data:
-        case "transpose":
-            p, minor = pattern_of(b, buffers, op, 0), buffers.scalar(op.extents[0])
-            inline_kernel(b, patterns.transpose, p, minor, *(buffers.buffer(x) for x in op.tensors))
-        case "positions":
-            p, q = (pattern_of(b, buffers, op, k) for k in (0, 2))
-            inline_kernel(b, patterns.positions, p, q, buffers.scalar(op.extents[0]), buffers.buffer(op.tensors[0]))
-        case "intersection" | "union" as kind:
-            kernel = patterns.union if kind == "union" else patterns.intersection
-            p, q = (pattern_of(b, buffers, op, k) for k in (0, 2))
-            over = (buffers.scalar(n) for n in op.extents)  # none for a union
-            inline_kernel(b, kernel, p, q, *over, *used_buffers(buffers, op, always=1))
-        case "product_room":
-            lengths, room = (buffers.buffer(x) for x in (op.arguments[2], op.tensors[0]))
-            p, minor = pattern_of(b, buffers, op, 0), buffers.scalar(op.extents[0])
-            inline_kernel(b, pattern_products.bound, p, lengths, minor, room)
+        case kind if kind in KERNELS:
+            _lower_by_kernel(b, buffers, op, KERNELS[kind])
         case "product":
             lower_sorted_product(b, buffers, op, target)
         case "product_count":
@@ -48,3 +40,27 @@ def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Targe
             lower_transposed_product(b, buffers, op, target)
         case _:
             lower_product_values(b, buffers, op, target)
+
+
+def _lower_by_kernel(b: LoopBuilder, buffers: Buffers, op: PatternOp, kernel: Kernel) -> None:
+    """Inline a kernel of the patterns that an operation begins with, its other operands, its extents and its results.
+
+    A result that nobody uses is None, unless the kernel reads it.
+    """
+    source = source_of(kernel)
+    count = sum(kind == Pattern.__name__ for _, kind in source.arguments)
+    patterns = [pattern_of(b, buffers, op, 2 * k) for k in range(count)]
+    others: list[Any] = [*map(buffers.buffer, op.arguments[2 * count :]), *map(buffers.scalar, op.extents)]
+    names = [name for name, _ in source.arguments[-len(op.tensors) :]]
+    results = [
+        buffers.buffer(x) if is_wanted(x) or _is_read(source.tree, name) else None
+        for x, name in zip(op.tensors, names, strict=True)
+    ]
+    inline_kernel(b, kernel, *patterns, *others, *results)
+
+
+def _is_read(tree: ast.FunctionDef, name: str) -> bool:
+    """Does a kernel use an array otherwise than by assignments to its elements?"""
+    stored = [x for node in ast.walk(tree) if isinstance(node, ast.Assign) for x in node.targets]
+    assigned = {x.value for x in stored if isinstance(x, ast.Subscript)}
+    return any(isinstance(x, ast.Name) and x.id == name and x not in assigned for x in ast.walk(tree))
