@@ -30,6 +30,7 @@ from aotensor.graph.passes.remarks import Remark, listener
 from aotensor.graph.passes.steps import BY_NAME
 from aotensor.graph.passes.topics import TOPICS, topic_of
 from aotensor.ir.build import Program, build
+from aotensor.ops.reduce.recurrence import LinearRecurrence
 from aotensor.passes.nest.fuse import fuse
 from aotensor.passes.nest.lower_to_nest import lower_to_nest
 from aotensor.passes.pipeline import LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE
@@ -167,6 +168,13 @@ def test_a_remark_names_two_lines() -> None:
     (found,) = (r for r in remarks(function([x], s, y)) if r.pass_name == "fuse")
     assert found.message.startswith("fused `sum(exp(x))` into the loop of `exp(x)` (test_remarks.py:")
     assert found.bytes == "8*n"
+
+
+def test_a_recurrence_that_extents_need_is_computed_once() -> None:
+    a, c = vectors("ac")
+    y = LinearRecurrence(0)(a, c)
+    found = [x for x in remarks(function([a, c], y[y > 0])) if x.pass_name == "reuse-shape-results"]
+    assert [x.kind for x in found] == ["applied"]
 
 
 def test_passes_run_without_a_listener() -> None:
