@@ -19,6 +19,7 @@ from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.math import PowFOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
 from aotensor.core.dtypes import DTYPES
@@ -26,6 +27,8 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import LapackOp, ReshapeOp
 from aotensor.ir.dialect_sparse import ProductAtOp
 from aotensor.ir.index_builder import generic
+from aotensor.ir.location import builder_before
+from aotensor.ir.scalar_builder import RAW, Scalar, ScalarBuilder
 from aotensor.ir.types import DTYPE_OF_FLOAT, index
 from aotensor.ir.upstream import walk
 from aotensor.passes.lapack.unused_results import drop_unused_results
@@ -252,7 +255,9 @@ def _multiply(op: arith.DivfOp, inverse: float) -> None:
     constant.location = op.rhs.owner.location
     assert op.rhs.owner.parent is not None
     op.rhs.owner.parent.insert_op_after(constant, op.rhs.owner)
-    _replace(op, (product := arith.MulfOp(op.lhs, constant.result, op.fastmath)), product.result)
+    with ScalarBuilder(builder_before(op), op.fastmath).active():
+        product = Scalar(op.lhs, RAW) * Scalar(constant.result, RAW)
+    Rewriter.replace_op(op, [], [product.ssa])
 
 
 def _is_constant(x: SSAValue, value: float) -> bool:

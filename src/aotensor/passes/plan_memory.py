@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Final
 
 from xdsl.builder import Builder
@@ -138,7 +139,8 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
             _replace(op, workspace, b, b.index(slot.offset).ssa, scopes[slot])
         else:
             inside, start = starts[home]
-            _replace(op, workspace, inside, inside.index(inside.iadd(start, slot.offset)).ssa, scopes[slot])
+            with inside.active():
+                _replace(op, workspace, inside, inside.index(start + slot.offset).ssa, scopes[slot])
     return b.index(total).ssa
 
 
@@ -163,18 +165,17 @@ def _allocate_lanes(extents: func.FuncOp) -> None:
         memory = b.allocate(i8, [_saturate(b, _pack_slots(b, [lanes]), [lanes])])
         inside, start = _start_of_lane(loop, lanes, size)
         for op, slot in zip(buffers, chosen, strict=True):
-            _replace(op, memory, inside, inside.index(inside.iadd(start, slot.offset)).ssa, slots.index(slot))
+            with inside.active():
+                _replace(op, memory, inside, inside.index(start + slot.offset).ssa, slots.index(slot))
 
 
 def _pack_slots(b: LoopBuilder, slots: Iterable[_Slot]) -> Extent:
     """Assign consecutive offsets to slots; return their total size in bytes."""
-    total: Extent = 0
-    for slot in slots:
-        slot.offset = total
-        size: Extent = slot.itemsize
-        for n in slot.extents:
-            size = b.imul(size, n)
-        total = b.iadd(total, _align_size(b, size))
+    with b.active():
+        total: Extent = 0
+        for slot in slots:
+            slot.offset = total
+            total += _align_size(prod(slot.extents, start=slot.itemsize))
     return total
 
 
@@ -203,8 +204,8 @@ def _make_serial(kernel: func.FuncOp, inputs: Sequence[SSAValue]) -> None:
 def _count(b: LoopBuilder, loop: ParallelOp) -> Extent:
     """The number of chunks of a parallel loop."""
     upper, step = (b.as_extent(Scalar(x, "index")) for x in (loop.upper, loop.step))
-    raised = b.index(b.iadd(upper, b.isub(step, 1)))
-    return b.as_extent(b.div(raised, b.index(step)))
+    with b.active():
+        return b.as_extent(b.index(upper + (step - 1)) / step)
 
 
 def _start_of_lane(loop: ParallelOp, slot: _Slot, size: Extent) -> tuple[LoopBuilder, Extent]:
@@ -216,28 +217,30 @@ def _start_of_lane(loop: ParallelOp, slot: _Slot, size: Extent) -> tuple[LoopBui
     block = loop.body.block
     assert block.first_op is not None
     b = LoopBuilder(builder_before(block.first_op))
-    number = arith.DivUIOp(block.args[0], loop.step)
-    number.attributes[LANE] = UnitAttr()
-    lane = b.emit(number, "index")
-    return b, b.iadd(b.imul(b.index(lane), size), slot.offset)
+    lane = b.unsigned_div(Scalar(block.args[0], "index"), Scalar(loop.step, "index"))
+    assert isinstance(lane.ssa.owner, Operation)
+    lane.ssa.owner.attributes[LANE] = UnitAttr()
+    with b.active():
+        return b, lane * size + slot.offset
 
 
 def _saturate(b: LoopBuilder, total: Extent, slots: Sequence[_Slot]) -> Extent:
     """The total size; if it overflows 63 bits, a size that no machine has, so that the allocation fails."""
     if isinstance(total, int):
         return total
-    estimate = b.constant(0.0, "float64")
-    for slot in slots:
-        size = b.constant(slot.itemsize, "float64")
-        for n in slot.extents:
-            size = b.mul(size, b.cast(b.index(n), "float64"))
-        estimate = b.add(estimate, size)
-    fits = b.compare("lt", estimate, b.constant(float(LARGEST_WORKSPACE), "float64"))
+    with b.active():
+        estimate = b.constant(0.0, "float64")
+        for slot in slots:
+            size = b.constant(slot.itemsize, "float64")
+            for n in slot.extents:
+                size *= b.cast(b.index(n), "float64")
+            estimate += size
+        fits = estimate < float(LARGEST_WORKSPACE)
     return b.select(fits, total, b.index(LARGEST_WORKSPACE))
 
 
-def _align_size(b: LoopBuilder, size: Extent) -> Extent:
-    return b.imul(b.ifloordiv(b.iadd(size, ALIGNMENT - 1), ALIGNMENT), ALIGNMENT)
+def _align_size(size: Extent) -> Extent:
+    return (size + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
 
 
 def _find_slot(slots: list[_Slot], op: memref.AllocOp, span: tuple[int, int]) -> _Slot:

@@ -13,18 +13,20 @@ from __future__ import annotations
 
 from typing import Final
 
+from xdsl.builder import Builder
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType, ModuleOp, TensorType
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineMap
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect_sparse import ScatterOp, SumAtOp
 from aotensor.ir.index_builder import generic, index_map
 from aotensor.ir.location import LocatedBuilder, builder_before, locate
+from aotensor.ir.scalar_builder import Scalar, ScalarBuilder
 from aotensor.ir.types import shape_of
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
@@ -99,15 +101,15 @@ def _from_start(b: LocatedBuilder, indices: SSAValue, extent: SSAValue | int) ->
     none = b.insert(arith.ConstantOp(IntegerAttr(0, element))).result
     if isinstance(extent, int):
         extent = b.insert(arith.ConstantOp(IntegerAttr(extent, IndexType()))).result
-    whole = b.insert(arith.IndexCastOp(extent, element)).result
+    dtype = f"int{element.width.data}"
+    whole = ScalarBuilder(b).make(arith.IndexCastOp, [extent], dtype, element)
     sizes = [b.insert(tensor.DimOp(indices, zero)).result] if shape_of(indices)[0] < 0 else []
     empty = b.insert(tensor.EmptyOp(sizes, kind)).tensor
     body = Block(arg_types=[element, element])
-    found = body.args[0]
-    is_negative = arith.CmpiOp(found, none, "slt")
-    moved = arith.AddiOp(found, whole)
-    chosen = arith.SelectOp(is_negative, moved, found)
-    body.add_ops([is_negative, moved, chosen, linalg.YieldOp(chosen.result)])
+    found = Scalar(body.args[0], dtype)
+    with ScalarBuilder(Builder(InsertPoint.at_end(body))).active() as s:
+        chosen = s.select(found < Scalar(none, dtype), found + whole, found)
+    body.add_op(linalg.YieldOp(chosen.ssa))
     own = index_map(1, AffineMap.identity(1).results)
     op = generic([indices], [empty], Region(body), [own, own], [IteratorTypeAttr(IteratorType.PARALLEL)])
     locate(op, b.location)

@@ -249,10 +249,9 @@ def _split_off_rest(op: scf.ForOp, widest: int) -> None:
     block = op.parent
     assert block is not None
     block.insert_op_after(rest, op)
-    b = LoopBuilder(builder_before(op))
     low, high = Scalar(op.lb, "index"), Scalar(op.ub, "index")
-    groups = b.div(b.sub(high, low), b.index(widest))
-    middle = b.add(low, b.mul(groups, b.index(widest)))
+    with LoopBuilder(builder_before(op)).active():
+        middle = low + (high - low) / widest * widest
     op.operands[1] = middle.ssa
     for old, new in zip(op.results, rest.results, strict=True):
         old.replace_all_uses_with(new)

@@ -9,6 +9,7 @@ finds bugs of the compiler, and of the kernels of users' ops: each line of these
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from xdsl.builder import Builder
@@ -91,10 +92,11 @@ def _guard_access(op: memref.LoadOp | memref.StoreOp, detail: SSAValue, number: 
     b = LoopBuilder(builder_before(op))
     inside: Scalar | None = None
     worst, extent = b.index(0), b.index(0)
-    for i, n in _limits(b, op):
-        within = b.and_(b.compare("ge", i, b.index(0)), b.compare("lt", i, n))
-        worst, extent = b.select(within, worst, i), b.select(within, extent, n)
-        inside = within if inside is None else b.and_(inside, within)
+    with b.active():
+        for i, n in _limits(b, op):
+            within = (i >= 0) & (i < n)
+            worst, extent = b.select(within, worst, i), b.select(within, extent, n)
+            inside = within if inside is None else inside & within
     assert inside is not None
 
     def note() -> None:
@@ -121,11 +123,11 @@ def _limits(b: LoopBuilder, op: memref.LoadOp | memref.StoreOp) -> Iterator[tupl
     offset: Extent = 0
     for axis, index in enumerate(op.indices):
         i, n = Scalar(index, "index"), b.extent_of(op.memref, axis)
-        offset = b.iadd(b.imul(offset, n), i)
+        offset = offset * n + i
         yield i, b.index(n)
     start, size = _whole(b, op.memref)
     if start is not None:
-        yield b.index(b.iadd(start, offset)), b.index(size)
+        yield b.index(start + offset), b.index(size)
 
 
 def _whole(b: LoopBuilder, buffer: SSAValue) -> tuple[Extent | None, Extent]:
@@ -141,7 +143,5 @@ def _whole(b: LoopBuilder, buffer: SSAValue) -> tuple[Extent | None, Extent]:
         return b.select(condition, *starts), b.select(condition, *sizes)
     root, start = origin(buffer)
     assert isinstance(root.type, MemRefType)
-    size: Extent = 1
-    for axis in range(len(root.type.get_shape())):
-        size = b.imul(size, b.extent_of(root, axis))
+    size: Extent = prod(b.extent_of(root, axis) for axis in range(len(root.type.get_shape())))
     return (start if root is not buffer else None), size

@@ -10,6 +10,7 @@ The size of factors is known only after elimination: columns are factorized whil
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Final, Protocol
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
@@ -90,9 +91,7 @@ class _Step:
         return self.flat(own, shape)
 
     def flat(self, buffer: SSAValue, shape: Sequence[Extent]) -> SSAValue:
-        size: Extent = 1
-        for n in shape:
-            size = self.b.imul(size, n)
+        size: Extent = prod(shape)
         return self.b.reinterpret(buffer, [self.b.index(size)])
 
     def work(self, dtype: str, size: Extent) -> SSAValue:
@@ -119,14 +118,14 @@ class _Step:
     def order(self) -> None:
         b = self.b
         indices, indptr, columns, rows = (self.vector(x) for x in self.op.arguments)
-        n = b.index(b.isub(self.function.shape(self.op.arguments[1])[0], 1))
+        n = b.index(self.function.shape(self.op.arguments[1])[0] - 1)
         dense = self.call(ordering.longest_sparse, n)
         is_full = self.call(ordering.has_diagonal, n, indptr, indices)
         graph = n, indptr, indices, rows, columns, is_full, dense
         room = self.call(ordering.graph_room, *graph)
         size = self.call(ordering.size_of_lists, n, room)
         lists, spare = (self.work("int64", size) for _ in range(2))
-        above = b.iadd(n, 1)
+        above = n + 1
         start, length, *work = (self.work("int64", above) for _ in range(11))
         used = self.call(ordering.neighbours, *graph, start, length, lists, work[0])
         own, order = self.result(0)
@@ -144,10 +143,10 @@ class _Step:
         tolerance = b.select(is_full, b.constant(TOLERANCE, self.dtype), b.constant(1.0, self.dtype))
         (position, table, info), owns = self._known(3)
         x, part, sums = (self.work(self.dtype, n) for _ in range(3))
-        marks = [self.work("int64", b.iadd(n, 1)) for _ in range(LU_MARKS)]
+        marks = [self.work("int64", n + 1) for _ in range(LU_MARKS)]
         self.call(lu.begin_factors, n, position, table, info, x, *marks[:2])
         nnz = b.index(self.function.shape(self.op.arguments[0])[0])
-        room = b.add(b.mul(nnz, b.index(8)), b.add(b.mul(n, b.index(4)), b.index(4)))
+        room = nnz * 8 + (n * 4 + 4)
 
         def columns(k: Scalar, room: Scalar, memory: Sequence[SSAValue]) -> Scalar:
             known = n, tolerance, room, indptr, indices, data, order, position, table
@@ -165,13 +164,13 @@ class _Step:
         data, indices, indptr, order = (self.vector(x) for x in self.op.arguments)
         (n,) = (b.index(x) for x in self.function.shape(self.op.arguments[3]))
         (table, info), owns = self._known(2)
-        position, *marks = (self.work("int64", b.iadd(n, 1)) for _ in range(9))
+        position, *marks = (self.work("int64", n + 1) for _ in range(9))
         self.call(cholesky.begin_patterns, n, order, position, table, info, *marks[:2])
         nnz = b.index(self.function.shape(self.op.arguments[0])[0])
         work = marks[2], self.work("int64", nnz), marks[3]
         unpaired = self.call(cholesky.first_unpaired, n, indptr, indices, *work)
-        b.store(b.cast(b.neg(unpaired), "int64"), info, [0])
-        room = b.add(b.mul(nnz, b.index(2)), b.add(b.mul(n, b.index(2)), b.index(4)))
+        b.store(b.cast(-unpaired, "int64"), info, [0])
+        room = nnz * 2 + (n * 2 + 4)
 
         def patterns(k: Scalar, room: Scalar, memory: Sequence[SSAValue]) -> Scalar:
             known = n, room, indptr, indices, order, position, table
@@ -189,11 +188,10 @@ class _Step:
             self.finish(number, own)
 
     def cholesky_solve(self) -> None:
-        b = self.b
         right, *factors = (self.vector(x) for x in self.op.arguments)
         n, many = self._extents(0)
         own, x = self.result(0)
-        y, sums = self.work(self.dtype, b.imul(n, many)), self.work(self.dtype, n)
+        y, sums = self.work(self.dtype, n * many), self.work(self.dtype, n)
         self.call(lu_solve.solve_symmetric, n, many, *factors, right, y, sums, x)
         self.finish(0, own)
 
@@ -202,7 +200,7 @@ class _Step:
         right, *factors = (self.vector(x) for x in self.op.arguments)
         n, many = self._extents(0)
         own, x = self.result(0)
-        y, sums = self.work(self.dtype, b.imul(n, many)), self.work(self.dtype, n)
+        y, sums = self.work(self.dtype, n * many), self.work(self.dtype, n)
         self.call(lu_solve.solve_half, n, many, b.index(int(is_transposed)), *factors, right, y, sums, x)
         self.finish(0, own)
 
@@ -218,22 +216,22 @@ class _Step:
         nnz, n, size = self._extents(1)[0], self._extents(3)[0], self._extents(7)[0]
         parts, splits = b.index(2**directions), self.work("int64", 2 * 3**directions)
         begins = self.work("int64", 2**directions + 1)
-        position, node_of, *marks = (self.work("int64", b.iadd(n, 1)) for _ in range(6))
+        position, node_of, *marks = (self.work("int64", n + 1) for _ in range(6))
         tallest = self.call(selected_inverse.name_nodes, n, order, table, info, position, node_of)
         self.call(selected_inverse.find_splits, parts, splits, begins)
-        whole = b.imul(size, parts)
+        whole = size * parts
         lower, inverse = self.work(self.dtype, whole), self.work(self.dtype, whole)
         b.copy(values, b.reinterpret(lower, [size]), [size])
-        sums, shares = self.work(self.dtype, b.iadd(n, 1)), self.work(self.dtype, parts)
+        sums, shares = self.work(self.dtype, n + 1), self.work(self.dtype, parts)
         if directions:
             pattern = n, parts, nnz, indptr, indices, given, position, table, rows, info
             made = lower, self.work(self.dtype, whole), node_of, splits, begins
             self.call(selected_inverse.factor_parts, *pattern, *made, *marks, sums)
-        square = self.work(self.dtype, b.imul(b.imul(tallest, tallest), parts))
+        square = self.work(self.dtype, tallest * tallest * parts)
         known = n, parts, tallest, table, rows, info, lower, node_of, splits, begins
         self.call(selected_inverse.invert_selected, *known, marks[0], square, shares, sums, inverse)
         own, x = self.result(0)
-        start = b.mul(size, b.index(2**directions - 1))
+        start = size * (2**directions - 1)
         self.call(selected_inverse.read_entries, n, start, indptr, indices, position, node_of, table, rows, inverse, x)
         self.finish(0, own)
 
@@ -243,7 +241,7 @@ class _Step:
         n, many = self._extents(0)
         order, position, table, info, *values = factors
         own, x = self.result(0)
-        y, sums = self.work(self.dtype, b.imul(n, many)), self.work(self.dtype, n)
+        y, sums = self.work(self.dtype, n * many), self.work(self.dtype, n)
         flag = b.index(int(is_transposed))
         self.call(lu_solve.solve_factored, n, many, flag, order, position, table, info, *values, right, y, sums, x)
         self.finish(0, own)
@@ -253,7 +251,7 @@ class _Step:
         data, indices, indptr, right = (self.vector(x) for x in self.op.arguments)
         n, many = self._extents(3)
         (own, x), (home, failure) = self.result(0), self.result(1)
-        b.copy(right, x, [b.iadd(b.imul(n, many), 0)])
+        b.copy(right, x, [n * many + 0])
         kernel = triangle.solve_by_rows if slices == "rows" else triangle.solve_by_columns
         sign = b.index(1 if direction == "forward" else -1)
         place = self.call(kernel, n, many, sign, b.index(len(unit)), indptr, indices, data, x)
@@ -294,13 +292,13 @@ class _Step:
 
         def goes_on(state: list[Scalar]) -> Scalar:
             has_pivots = b.compare("eq", b.fetch(info, [0], "int64"), b.constant(0, "int64"))
-            return b.and_(b.compare("lt", state[0], n), has_pivots)
+            return (state[0] < n) & has_pivots
 
         def step(state: list[Scalar]) -> list[Scalar]:
             k, room, *rest = state
             buffers = [x.ssa for x in rest]
             done = columns(k, room, buffers)
-            larger = b.select(b.compare("lt", done, n), b.add(room, room), room)
+            larger = b.select(done < n, room + room, room)
             moved = []
             for buffer, tag in zip(buffers, tags, strict=True):
                 op = ReallocOp(buffer, larger.ssa)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import reduce
 from typing import Final
@@ -63,7 +64,7 @@ def _flat(b: LoopBuilder, buffer: SSAValue) -> SSAValue:
     """A view of a whole buffer as a vector."""
     assert isinstance(buffer.type, MemRefType)
     extents = [b.extent_of(buffer, axis) for axis in range(len(buffer.type.get_shape()))]
-    return b.reinterpret(buffer, [b.index(reduce(b.imul, extents))])
+    return b.reinterpret(buffer, [b.index(reduce(operator.mul, extents))])
 
 
 def _call_product(

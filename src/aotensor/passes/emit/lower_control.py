@@ -172,13 +172,13 @@ class _ScanLowering:
             return b.loop(0, self.n, [], lambda t, _: self._step(t, [])[2], is_vectorisable=False)
 
         def some_steps(start: Scalar) -> None:
-            end = b.imin(b.iadd(start, size), count)
+            end = b.imin(start + size, count)
             b.loop(start, end, [], lambda t, _: self._step(t, [])[2], is_vectorisable=False)
 
         def chunk(start: Scalar) -> None:
             rows = size
             if not isinstance(count, int) or not isinstance(size, int) or count % size:
-                live = b.index(b.imin(b.isub(count, start), size))
+                live = b.index(b.imin(count - start, size))
                 b.bounds[live.ssa], rows = size, live
             self.rows = start, rows
             steps()
@@ -191,7 +191,7 @@ class _ScanLowering:
         if isinstance(count, int) and isinstance(size, int):
             chunks()  # the body was built for this number of rows
         else:
-            b.branch(b.compare("lt", b.index(size), b.index(count)), chunks, steps)
+            b.branch(b.index(size) < count, chunks, steps)
 
     def _run_while(self, start: Sequence[Scalar]) -> list[Scalar]:
         """Emit a loop that ends when a step fails or stops.
@@ -203,13 +203,13 @@ class _ScanLowering:
 
         def goes_on(values: list[Scalar]) -> Scalar:
             t, status, stop, *_ = values
-            is_good = b.and_(b.compare("eq", status, b.constant(0, "int32")), b.not_(stop))
-            return b.and_(b.compare("lt", t, b.index(self.n)), is_good)
+            is_good = b.compare("eq", status, b.constant(0, "int32")) & ~stop
+            return (t < self.n) & is_good
 
         def body(values: list[Scalar]) -> Sequence[Scalar]:
             t, _, _, *carried = values
             status, stop, carried = self._step(t, carried)
-            return [b.add(t, b.index(1)), status, stop or no, *carried]
+            return [t + 1, status, stop or no, *carried]
 
         return b.loop_while([b.index(0), good, no, *start], goes_on, body)
 
@@ -218,7 +218,7 @@ class _ScanLowering:
     def _step(self, t: Scalar, carried: Sequence[Scalar]) -> tuple[Scalar, Scalar | None, list[Scalar]]:
         """Emit step t; return its status, whether to stop, and the scalar states after the step."""
         b = self.b
-        row = b.isub(b.isub(self.n, 1), t) if self.op.reversed is not None else t
+        row = self.n - 1 - t if self.op.reversed is not None else t
         registers = self._registers(carried)
         arguments: list[Argument] = [
             self._row(buffer, row, extents, bool(is_cut))
@@ -264,19 +264,19 @@ class _ScanLowering:
         """The value of a state at step t + lag (lag < 0); in the first steps one of the initial values."""
         b = self.b
         assert state.rows is not None
-        first = b.row(state.initial, b.iadd(t, state.depth + lag), state.extents)
+        first = b.row(state.initial, t + (state.depth + lag), state.extents)
         if not state.is_stacked:
-            where: Extent = self._slot(state, b.iadd(t, lag))
+            where: Extent = self._slot(state, t + lag)
         else:
-            where = b.isub(row, lag) if self.op.reversed is not None else b.iadd(row, lag)
-        is_first = b.compare("lt", t, b.index(-lag))
+            where = row - lag if self.op.reversed is not None else row + lag
+        is_first = t < -lag
         later = b.row(state.rows, where, state.extents)
         return b.choose(is_first, *(self._chunk_rows(x, state.extents) for x in (first, later)))
 
     def _slot(self, state: _State, step: Extent) -> Scalar:
         """The row of the ring buffer that holds a state's value of a step. Steps are numbered from −depth."""
         length = state.depth + 1
-        return self.b.rem(self.b.index(self.b.iadd(step, length)), self.b.index(length))
+        return self.b.index(step + length) % length
 
     def _output(self, state: _State, t: Scalar, row: Extent) -> SSAValue | None:
         """The buffer for the new value of a state; None for a scalar state, whose value the body returns."""
@@ -312,7 +312,7 @@ class _ScanLowering:
                 self.caller.bind(state.result, values[-1])
                 continue
             assert state.rows is not None
-            last = self._slot(state, b.isub(taken, 1))
+            last = self._slot(state, taken - 1)
             source = b.choose(
                 b.compare("eq", b.index(taken), b.index(0)),
                 b.row(state.initial, state.depth - 1, state.extents),

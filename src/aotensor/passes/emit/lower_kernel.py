@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Final
 
 from xdsl.dialects.builtin import TensorType
@@ -36,9 +37,7 @@ def lower_kernel(b: LoopBuilder, buffers: Buffers, op: KernelOp, target: Target)
     shapes = [buffers.shape(x) for x in op.tensors]
     for x in op.tensors:
         buffers.buffer(x)  # allocated outside of the loop over samples
-    work: Extent = STEP * _PASSES
-    for n in shapes[0][1:]:
-        work = b.imul(work, n)
+    work: Extent = prod(shapes[0][1:], start=STEP * _PASSES)
 
     def begin() -> Callable[[list[Scalar]], None]:
         return lambda where: _Call(b, buffers, op, target, where).emit()

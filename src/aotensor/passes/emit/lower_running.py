@@ -75,15 +75,15 @@ def _along_lines(
         run(*(Vector(buffer, dtype, lambda k: [*where[:axis], k, *where[axis:]]) for buffer, dtype in held))
 
     others = [n for d, n in enumerate(shape) if d != axis]
-    each_line(b, op, target, others, b.imul(shape[axis], STEP), lambda: line)
+    each_line(b, op, target, others, shape[axis] * STEP, lambda: line)
 
 
 def _chunk_size(b: LoopBuilder, block: Extent, target: Target) -> Extent:
     """The number of elements per chunk of a block; the whole block if it would have too few chunks."""
     group = running.GROUP
     size = rows_of_chunk(b, block, _ADDITION, target.chunk_work, target.most_chunks, group)
-    all_groups = b.imul(quotient(b, b.iadd(block, group - 1), group), group)
+    all_groups = quotient(b, block + (group - 1), group) * group
     if isinstance(block, int) and isinstance(size, int):
         return size if block > (_FEWEST - 1) * size else all_groups
-    is_cut = b.compare("gt", b.index(block), b.index(b.imul(size, _FEWEST - 1)))
+    is_cut = b.index(block) > size * (_FEWEST - 1)
     return b.select(is_cut, b.index(size), b.index(b.imax(all_groups, group)))

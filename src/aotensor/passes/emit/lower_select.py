@@ -34,7 +34,7 @@ def lower_select(b: LoopBuilder, buffers: Buffers, op: SelectOp, target: Target)
     def begin() -> Callable[[list[Scalar]], None]:
         length = n if op.ranks is not None else _most_keys(b, n, many, by_blocks)
         memory = (
-            allocate_vector(b, "int64", b.iadd(length, selection.TILE)),
+            allocate_vector(b, "int64", length + selection.TILE),
             allocate_vector(b, "int64", selection.SAMPLE),
             allocate_vector(b, "index", selection.SAMPLE),
         )
@@ -49,13 +49,13 @@ def lower_select(b: LoopBuilder, buffers: Buffers, op: SelectOp, target: Target)
 
         return select
 
-    passes = b.imul(n, _PASSES * STEP)
-    each_line(b, op, target, others, passes if op.ranks is None else b.imul(passes, many), begin)
+    passes = n * (_PASSES * STEP)
+    each_line(b, op, target, others, passes if op.ranks is None else passes * many, begin)
 
 
 def _most_keys(b: LoopBuilder, n: Extent, many: Extent, by_blocks: bool) -> Extent:
     """The largest number of keys that a selection of the first or last few stores."""
     if not by_blocks:
         return n
-    blocks = b.ifloordiv(b.iadd(n, BLOCK - 1), BLOCK)
-    return b.imax(blocks, b.imin(n, b.imul(many, max(WORTH * SMALL, BLOCK))))
+    blocks = (n + (BLOCK - 1)) // BLOCK
+    return b.imax(blocks, b.imin(n, many * max(WORTH * SMALL, BLOCK)))

@@ -51,4 +51,4 @@ def lower_sort(b: LoopBuilder, buffers: Buffers, op: SortOp, target: Target) -> 
 
         return sort
 
-    each_line(b, op, target, others, b.imul(length, STEP * sorting.LARGEST // 2), begin)
+    each_line(b, op, target, others, length * (STEP * sorting.LARGEST // 2), begin)

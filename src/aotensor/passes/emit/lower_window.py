@@ -39,7 +39,7 @@ def lower_insert(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp, tar
     source = buffers.buffer(op.source)
 
     def move(where: list[Scalar]) -> None:
-        at = [b.iadd(s, b.imul(i, k)) for s, i, k in zip(starts, where, steps, strict=True)]
+        at = [s + i * k for s, i, k in zip(starts, where, steps, strict=True)]
         b.store(b.fetch(source, where, "raw"), result, at)
 
     each_element(b, op, target, buffers.shape(op.source), move)
@@ -76,7 +76,7 @@ def lower_scatter(b: LoopBuilder, buffers: Buffers, op: ScatterOp, target: Targe
             where = [named[axis] if axis in named else next(others) for axis in range(len(extents))]
             value = b.fetch(source, [*outer, *inner], dtype)
             if op.kind.data == "add":
-                value = b.add(b.fetch(result, where, dtype), value)
+                value = b.fetch(result, where, dtype) + value
             b.store(value, result, where)
 
         b.nest(shape[end:], move)
@@ -90,7 +90,7 @@ def _index(b: LoopBuilder, buffers: Buffers, indices: SSAValue, counters: list[S
     own = counters[len(counters) - len(shape) :]
     at: list[Extent] = [0 if n == 1 else counter for n, counter in zip(shape, own, strict=True)]
     found = b.cast(b.fetch(buffers.buffer(indices), at, element_dtype(indices)), "index")
-    return b.select(b.compare("lt", found, b.index(0)), b.add(found, b.index(extent)), found)
+    return b.select(found < 0, found + extent, found)
 
 
 def _mixed_extents(buffers: Buffers, static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[Extent]:
@@ -124,8 +124,8 @@ def lower_nonzero(b: LoopBuilder, buffers: Buffers, op: NonzeroOp) -> None:
                 b.store(b.cast(counter, "int64"), target, [position])
             return ()
 
-        b.branch(b.compare("lt", position, count), store, lambda: ())
-        return b.add(position, b.cast(is_set, "index"))
+        b.branch(position < count, store, lambda: ())
+        return position + b.cast(is_set, "index")
 
     over([], b.index(0))
 

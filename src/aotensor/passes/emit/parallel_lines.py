@@ -7,6 +7,7 @@ Memory that a chunk allocates is private to it. Only operations that `paralleliz
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Final
@@ -54,11 +55,11 @@ def each_row(
     if PARALLEL_LINES not in op.attributes:
         rows(0, count)
         return
-    least = b.iadd(target.chunk_work, b.imul(own, target.row_group * 8))
+    least = target.chunk_work + own * (target.row_group * 8)
     size = rows_of_chunk(b, count, work, least, target.most_chunks, target.row_group)
 
     def chunk(start: Scalar) -> None:
-        first, last = start, b.imin(b.iadd(start, size), count)
+        first, last = start, b.imin(start + size, count)
         if indptr is not None:
             first, last = (balanced_row(b, i, count, size, target.row_group, indptr) for i in (first, last))
         rows(first, last)
@@ -78,7 +79,7 @@ def each_line(
         begin()([])
         return
     first, *rest = others
-    lines = reduce(b.imul, rest, work)
+    lines = reduce(operator.mul, rest, work)
 
     def whole() -> Body:
         body = begin()

@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from xdsl.dialects import arith, vector
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import DenseArrayBase, VectorType, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
@@ -50,8 +50,9 @@ def emit_row_sums(tree: TreeEmitter, loop: EntriesOp, frame: Frame, sums: Sequen
         holder = frame.holder_of(x)
         start = holder.registers[x]
         assert start is not None
-        begin = b.emit(vector.BroadcastOp(start, rows.kind), "raw").ssa
-        holder.registers[x] = b.emit(arith.AddfOp(begin, total.ssa, NO_FAST_MATH), "raw").ssa
+        begin = b.emit(vector.BroadcastOp(start, rows.kind), "raw")
+        with b.using(NO_FAST_MATH):
+            holder.registers[x] = (begin + total).ssa
 
 
 class _RowSums:
@@ -61,8 +62,8 @@ class _RowSums:
         self.tree, self.loop, self.frame, self.sums, self.count = tree, loop, frame, sums, count
         self.b = b = tree.b
         self.first, self.indptr = Scalar(frame.value(loop.slice), "index"), tree.memory.buffer(loop.indptr)
-        self.slices = [b.add(self.first, b.index(r)) if r else self.first for r in range(count)]
-        last = b.add(self.first, b.index(count))
+        self.slices = [self.first + r if r else self.first for r in range(count)]
+        last = self.first + count
         self.ends = [b.position(self.indptr, at) for at in (*self.slices, last)]
         self.kind: VectorType[Attribute] = VectorType(f64, [count])
         self.nothing = [Scalar(b.zero_vector(self.kind), "raw")] * len(sums)
@@ -72,26 +73,25 @@ class _RowSums:
         b, most = self.b, self.loop.schedule.terms
         if most == 1:
             return self._by_slices()
-        entries = b.sub(self.ends[-1], self.ends[0])
+        entries = self.ends[-1] - self.ends[0]
 
         def few() -> list[Scalar]:
             return b.branch(self._have_equal_lengths(), self._one_by_one, lambda: self._terms_first(entries, most))
 
-        return b.branch(b.compare("le", entries, b.index(most)), few, self._by_slices)
+        return b.branch(entries <= most, few, self._by_slices)
 
     def _have_equal_lengths(self) -> Scalar:
         """Emit the test whether all slices have equally many entries."""
         b = self.b
-        starts, ends = (b.load_vector(self.indptr, [at], self.count, None).ssa for at in self.slices[:2])
-        lengths = b.emit(arith.SubiOp(ends, starts), "raw").ssa
-        assert isinstance(lengths.type, VectorType)
-        element = lengths.type.element_type
-        one = b.emit(vector.ExtractOp(lengths, [0], element), "raw").ssa
-        equal = b.emit(vector.BroadcastOp(one, lengths.type), "raw").ssa
-        differences = b.emit(arith.XOrIOp(lengths, equal), "raw").ssa
+        starts, ends = (b.load_vector(self.indptr, [at], self.count, None) for at in self.slices[:2])
+        lengths = ends - starts
+        assert isinstance(lengths.ssa.type, VectorType)
+        element = lengths.ssa.type.element_type
+        one = b.emit(vector.ExtractOp(lengths.ssa, [0], element), "raw").ssa
+        differences = lengths ^ b.emit(vector.BroadcastOp(one, lengths.ssa.type), "raw")
         properties: dict[str, Attribute] = {"kind": vector.CombiningKindAttr(vector.CombiningKindFlag.OR)}
-        found = vector.ReductionOp.create(operands=[differences], result_types=[element], properties=properties)
-        return b.emit(arith.CmpiOp(b.emit(found, "raw").ssa, b.zero(element).ssa, "eq"), "bool")
+        found = vector.ReductionOp.create(operands=[differences.ssa], result_types=[element], properties=properties)
+        return b.compare("eq", b.emit(found, "raw"), b.zero(element))
 
     # --- the three ways ----------------------------------------------------------------------------------------------
 
@@ -114,9 +114,9 @@ class _RowSums:
 
         def of(low: Scalar, high: Scalar) -> list[Scalar]:
             def step(p: Scalar, carried: list[Scalar]) -> list[Scalar]:
-                return self._entries(p, carried, self._mask(self.b.sub(high, p)))
+                return self._entries(p, carried, self._mask(high - p))
 
-            return self._rest(self.b.iadd(low, self.count), high, step(low, self.nothing), step)
+            return self._rest(low + self.count, high, step(low, self.nothing), step)
 
         return self._reduce_vectors([of(low, high) for low, high in pairwise(self.ends)])
 
@@ -127,28 +127,28 @@ class _RowSums:
 
         def make(p: Scalar, mask: SSAValue | None) -> None:
             for buffer, x in zip(terms, self._entries(p, self.nothing, mask), strict=True):
-                b.store_vector(x.ssa, buffer, [b.sub(p, low)], None)
+                b.store_vector(x.ssa, buffer, [p - low], None)
 
         def whole(p: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
             make(p, None)
             return ()
 
-        vectors = b.imul(b.ifloordiv(entries, self.count), self.count)
-        b.loop(low, b.iadd(low, vectors), (), whole, self.count, is_vectorisable=False, is_unrolled=False)
-        rest = b.index(b.iadd(low, vectors))
-        make(rest, self._mask(b.sub(high, rest)))
+        vectors = entries // self.count * self.count
+        b.loop(low, low + vectors, (), whole, self.count, is_vectorisable=False, is_unrolled=False)
+        rest = b.index(low + vectors)
+        make(rest, self._mask(high - rest))
 
         def of(start: Scalar, end: Scalar) -> list[Scalar]:
             def step(p: Scalar, carried: list[Scalar]) -> list[Scalar]:
-                mask, at = self._mask(b.sub(end, p)), b.sub(p, low)
-                found = (b.load_vector(buffer, [at], self.count, mask).ssa for buffer in terms)
-                added = (arith.AddfOp(old.ssa, x, NO_FAST_MATH) for old, x in zip(carried, found, strict=True))
-                return [b.emit(op, "raw") for op in added]
+                mask, at = self._mask(end - p), p - low
+                found = (b.load_vector(buffer, [at], self.count, mask) for buffer in terms)
+                with b.using(NO_FAST_MATH):
+                    return [old + x for old, x in zip(carried, found, strict=True)]
 
             total = self.nothing
             for k in range(_VECTORS):
-                total = step(b.index(b.iadd(start, k * self.count)), total)
-            return self._rest(b.iadd(start, _VECTORS * self.count), end, total, step)
+                total = step(b.index(start + k * self.count), total)
+            return self._rest(start + _VECTORS * self.count, end, total, step)
 
         return self._reduce_vectors([of(start, end) for start, end in pairwise(self.ends)])
 
@@ -205,8 +205,9 @@ def _add_lanes(b: LoopBuilder, rows: list[SSAValue], n: int) -> SSAValue:
 
 def _add_shuffled(b: LoopBuilder, x: SSAValue, y: SSAValue, orders: Sequence[Sequence[int]], n: int) -> SSAValue:
     kind = VectorType(f64, [n])
-    parts = [
-        b.emit(vector.ShuffleOp(x, y, DenseArrayBase.from_list(i64, order), result_type=kind), "raw").ssa
+    even, odd = (
+        b.emit(vector.ShuffleOp(x, y, DenseArrayBase.from_list(i64, order), result_type=kind), "raw")
         for order in orders
-    ]
-    return b.emit(arith.AddfOp(parts[0], parts[1], NO_FAST_MATH), "raw").ssa
+    )
+    with b.using(NO_FAST_MATH):
+        return (even + odd).ssa

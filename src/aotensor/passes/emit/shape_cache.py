@@ -8,6 +8,7 @@ The caller of both functions passes the memory from one to the other, and frees 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import Final
@@ -63,7 +64,7 @@ def keep(
         assert isinstance(made, memref.AllocOp) and isinstance(x.type, TensorType)
         made.attributes[NOT_FREED] = UnitAttr()
         address = b.emit(memref.ExtractAlignedPointerAsIndexOp.get(buffer), "index")
-        (table,), size = tables, reduce(b.imul, shape, b.imul(element_bytes(x.type.element_type), 1))
+        (table,), size = tables, reduce(operator.mul, shape, element_bytes(x.type.element_type))
         for slot, value in enumerate((address, b.index(size))):
             b.store(b.cast(value, "int64"), table, [2 * number + slot])
     return buffer

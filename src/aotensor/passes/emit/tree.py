@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final, Protocol
 
 from xdsl.dialects import arith, func, tensor, vector
-from xdsl.dialects.builtin import IndexType, TensorType, VectorType, i1
+from xdsl.dialects.builtin import TensorType, VectorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from aotensor.ir.dialect import ExtractIfOp, ReshapeOp
@@ -112,7 +112,7 @@ class TreeEmitter:
             return
         rows = loop.schedule.rows
         if rows > 1:
-            whole = self.b.iadd(low, self.b.imul(self.b.ifloordiv(self.b.isub(high, low), rows), rows))
+            whole = low + (high - low) // rows * rows
             self._range(loop, frames, low, whole, rows, lanes=rows)
             self._range(loop, frames, whole, high, 1)
             return
@@ -130,7 +130,7 @@ class TreeEmitter:
         if jam == 1:
             self._range(loop, frames, low, high, step)
             return
-        whole = self.b.iadd(low, self.b.imul(self.b.ifloordiv(self.b.isub(high, low), jam), jam))
+        whole = low + (high - low) // jam * jam
         self._range(loop, frames, low, whole, jam, jam)
         self._range(loop, frames, whole, high, 1)
 
@@ -140,7 +140,7 @@ class TreeEmitter:
             assert isinstance(x.type, TensorType)
             line = max(_LINE // element_bytes(x.type.element_type), 1)
             for k in range(0, _SLICE, line):
-                self.b.prefetch(self.memory.buffer(x), [self.b.iadd(first, loop.schedule.ahead + k)])
+                self.b.prefetch(self.memory.buffer(x), [first + (loop.schedule.ahead + k)])
 
     def _one_vector(
         self, loop: LoopOp, frames: Sequence[Frame], first: int, lanes: int, mask: SSAValue | None = None
@@ -166,7 +166,7 @@ class TreeEmitter:
         """The lower bound, the upper bound and the step of a loop."""
         if isinstance(loop, EntriesOp):
             slice, indptr = Scalar(frame.value(loop.slice), "index"), self.memory.buffer(loop.indptr)
-            return self.b.position(indptr, slice), self.b.position(indptr, self.b.add(slice, self.b.index(1))), 1
+            return self.b.position(indptr, slice), self.b.position(indptr, slice + 1), 1
         assert isinstance(loop, ForOp)
         low = 0 if loop.lower is None else self._extent(loop.lower, frame)
         step = 1 if loop.step is None else self._extent(loop.step, frame)
@@ -196,15 +196,15 @@ class TreeEmitter:
         def body(counter: Scalar, values: list[Scalar]) -> list[Scalar]:
             for (holder, x), value in zip(carried, values, strict=True):
                 holder.registers[x] = value.ssa
-            rows = [self.b.add(counter, self.b.index(row)) if row else counter for row in range(jam)]
-            mask = self._mask(self.b.sub(self.b.index(high), counter), lanes) if is_masked else None
+            rows = [counter + row if row else counter for row in range(jam)]
+            mask = self._mask(self.b.index(high) - counter, lanes) if is_masked else None
             vectors = Lanes(loop.counter, lanes, mask) if lanes > 1 else None
             self.emit(loop.body.block.ops, [f.inside({loop.counter: row.ssa}, vectors) for f in frames for row in rows])
             after = [_value_in_frame(holder, x) for holder, x in carried]
             if mask is None:
                 return after
             kept = zip(after, values, strict=True)
-            return [self.b.emit(arith.SelectOp(mask, new.ssa, old.ssa), "raw") for new, old in kept]
+            return [self.b.select(Scalar(mask, "raw"), new, old) for new, old in kept]
 
         initial = before
         if lanes > 1:
@@ -227,7 +227,7 @@ class TreeEmitter:
         for argument, (x, subscripts) in zip(arguments, op.reads, strict=False):
             values[argument] = self._read(x, subscripts, frame)
         if op.scatter is not None:
-            at = self.b.emit(arith.IndexCastOp(values[arguments[op.scatter.value.data]], IndexType()), "index").ssa
+            at = self.b.as_index(values[arguments[op.scatter.value.data]]).ssa
             frame, writes = frame.inside({at: at}), [(x, [at, *subscripts[1:]]) for x, subscripts in writes]
         for argument, (x, subscripts) in zip(arguments[len(op.inputs) :], writes, strict=True):
             if argument.uses:
@@ -258,8 +258,8 @@ class TreeEmitter:
         if not isinstance(x.owner, ValueOp) or x.owner.folded is None:
             return where
         assert isinstance(x.type, TensorType)
-        last = self.b.index(x.type.get_shape()[0] - 1).ssa
-        return [self.b.emit(arith.AndIOp(self.b.index(where[0]).ssa, last), "index"), *where[1:]]
+        last = self.b.index(x.type.get_shape()[0] - 1)
+        return [self.b.index(where[0]) & last, *where[1:]]
 
     def _read(self, x: SSAValue, subscripts: Sequence[Subscript], frame: Frame) -> SSAValue:
         if is_register(x):

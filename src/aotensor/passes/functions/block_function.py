@@ -60,7 +60,8 @@ def define_block_function(symbol: str, lanes: int, has_tables: bool) -> func.Fun
     made.attributes |= {NO_ALIAS: UnitAttr(), CALLED: UnitAttr()}
     n, *operands, result = made.body.block.args
     b = LoopBuilder(Builder(InsertPoint.at_end(made.body.block)), NO_FAST_MATH)
-    _BlockFunction(b, scalar, define_length(symbol, _BUCKETS), lanes).fill(Scalar(n, "index"), operands, result)
+    with b.active():
+        _BlockFunction(b, scalar, define_length(symbol, _BUCKETS), lanes).fill(Scalar(n, "index"), operands, result)
     b.builder.insert(func.ReturnOp())
     return made
 
@@ -111,8 +112,8 @@ class _BlockFunction:
                 bucket = b.make(arith.FPToSIOp, (bucket,), "raw", kind).ssa
                 if number is not None:
                     scale = b.emit(vector.BroadcastOp(b.constant(_BUCKETS, "int64").ssa, kind), "raw").ssa
-                    number = b.mul(Scalar(number, "int64"), Scalar(scale, "int64")).ssa
-                    bucket = b.add(Scalar(number, "int64"), Scalar(bucket, "int64")).ssa
+                    number = (Scalar(number, "int64") * Scalar(scale, "int64")).ssa
+                    bucket = (Scalar(number, "int64") + Scalar(bucket, "int64")).ssa
                 number = bucket
             assert number is not None
             b.store_vector(number, numbers, [i], None)
@@ -138,19 +139,19 @@ class _BlockFunction:
             return ()
 
         def tally(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-            after = b.iadd(b.position(numbers, i), 1)
-            b.store(b.add(b.fetch(starts, [after], "int64"), one), starts, [after])
+            after = b.position(numbers, i) + 1
+            b.store(b.fetch(starts, [after], "int64") + one, starts, [after])
             return ()
 
         def begin(k: Scalar, before: list[Scalar]) -> Sequence[Scalar]:
-            total = b.add(before[0], b.fetch(starts, [k], "int64"))
+            total = before[0] + b.fetch(starts, [k], "int64")
             b.store(total, starts, [k])
             return (total,)
 
         def move(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
             number = b.position(numbers, i)
             start = b.fetch(starts, [number], "int64")
-            b.store(b.add(start, one), starts, [number])
+            b.store(start + one, starts, [number])
             b.store(start, place, [i])
             at = b.position(place, i)
             for source, target in zip(operands, sorted_operands, strict=True):
@@ -183,7 +184,7 @@ class _BlockFunction:
 
     def _mask(self, end: Scalar, i: Scalar) -> SSAValue:
         """Build the mask of the elements i, i + 1, … before `end`."""
-        left = self.b.index(self.b.isub(end, i))
+        left = self.b.index(end - i)
         return self.b.emit(vector.CreateMaskOp([left.ssa], VectorType(i1, [self.lanes])), "raw").ssa
 
     def _widening(
@@ -204,5 +205,5 @@ class _BlockFunction:
             first = b.emit(
                 vector.BroadcastOp(b.fetch(buffer, [i], "float64").ssa, VectorType(f64, [self.lanes])), "raw"
             )
-            values[argument] = b.emit(arith.SelectOp(mask, loaded.ssa, first.ssa), "raw").ssa
+            values[argument] = b.select(Scalar(mask, "raw"), loaded, first).ssa
         return Widening(self.lanes, b.builder.insertion_point.block, CALLEES, values, sides)

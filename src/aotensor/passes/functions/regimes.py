@@ -54,7 +54,7 @@ class Decision:
             else:
                 number, first = inner._numbers(widening, first)
                 found.append(number)
-        return widening.add(arith.SelectOp(condition, *found)), first
+        return widening.select(condition, *found), first
 
 
 def decision(block: Block) -> Decision | None:

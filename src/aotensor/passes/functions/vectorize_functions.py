@@ -190,7 +190,7 @@ class _Distribution:
         carried = [Scalar(x, "raw") for x in loop.iter_args]
 
         def block(start: Scalar, values: list[Scalar]) -> Sequence[Scalar]:
-            count = b.index(b.imin(b.isub(upper, start), LONGEST))
+            count = b.index(b.imin(upper - start, LONGEST))
             for job in self.jobs:
                 b.use_location_of(job.call)
                 b.loop(
@@ -206,7 +206,8 @@ class _Distribution:
             last.attributes |= loop.attributes
             return found
 
-        found = b.loop(lower, upper, carried, block, step=LONGEST, is_vectorisable=False, is_unrolled=False)
+        with b.active():
+            found = b.loop(lower, upper, carried, block, step=LONGEST, is_vectorisable=False, is_unrolled=False)
         Rewriter.replace_op(loop, [], [x.ssa for x in found])
 
     def _operands(self, start: Scalar, j: Scalar, job: _Job) -> Sequence[Scalar]:
@@ -236,7 +237,7 @@ class _Distribution:
         jobs: those whose results are in their buffers.
         """
         counter, *others = self.loop.body.block.args
-        values: dict[SSAValue, SSAValue] = {counter: self.b.index(self.b.iadd(start, j)).ssa}
+        values: dict[SSAValue, SSAValue] = {counter: self.b.index(start + j).ssa}
         values.update(zip(others, (x.ssa for x in carried), strict=False))
         for job in jobs:
             result = job.call.results[0]

@@ -223,7 +223,7 @@ def by_height(b: KernelBuilder, tile: Tile, live: Extent, body: Callable[[Tile],
         if parts == _HEIGHTS:
             return run(tile)
         rows = tile.rows * parts // _HEIGHTS
-        is_enough = b.compare("le", b.index(live), b.index(rows))
+        is_enough = b.index(live) <= rows
         return b.branch(is_enough, lambda: run(replace(tile, rows=rows)), lambda: of(parts + 1))
 
     of(1)
@@ -245,5 +245,6 @@ def define(
     """Define a private function whose results are those of `body`."""
     op = func.FuncOp(symbol, (list(arguments), list(results)), visibility="private")
     b = KernelBuilder(Builder(InsertPoint.at_end(op.body.block)), dtype)
-    b.builder.insert(func.ReturnOp(*(x.ssa for x in body(b, op.body.block.args))))
+    with b.active():
+        b.builder.insert(func.ReturnOp(*(x.ssa for x in body(b, op.body.block.args))))
     return op

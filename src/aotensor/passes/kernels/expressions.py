@@ -28,22 +28,19 @@ Value: TypeAlias = "Number | Vector | Mapping[str, Value] | None"
 Argument: TypeAlias = "Value | SSAValue | tuple[Any, ...]"
 """An argument of a kernel: a value, a 1-D buffer, or a NamedTuple with the fields of a record."""
 
-_ARITHMETIC: Final[dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]]] = {
-    ast.Add: ("add", operator.add),
-    ast.Sub: ("sub", operator.sub),
-    ast.Mult: ("mul", operator.mul),
-    ast.Div: ("div", operator.truediv),
-    ast.FloorDiv: ("div", operator.floordiv),
-    ast.Mod: ("rem", operator.mod),
-    ast.LShift: ("shift_left", operator.lshift),
-    ast.RShift: ("shift_right", operator.rshift),
-    ast.BitAnd: ("and_", operator.and_),
-    ast.BitOr: ("or_", operator.or_),
-    ast.BitXor: ("xor", operator.xor),
+_ARITHMETIC: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
 }
-"""Operator → (builder's verb, its function of Python numbers)."""
-_OF_EXTENTS: Final = {"add": "iadd", "sub": "isub", "mul": "imul"}
-"""Verb → that of index values, which folds and shares equal results."""
 _COMPARISONS: Final[dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]]] = {
     ast.Eq: ("eq", operator.eq),
     ast.NotEq: ("ne", operator.ne),
@@ -115,13 +112,13 @@ class Expressions:
                 return self.binary(expression, op, self.number(left), self.number(right))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 x = self.number(operand)
-                return self.b.neg(x) if isinstance(x, Scalar) else -x
+                return -x
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 x = self.number(operand)
-                return self.b.not_(self.flag(operand, x)) if isinstance(x, Scalar) else not x
+                return ~self.flag(operand, x) if isinstance(x, Scalar) else not x
             case ast.UnaryOp(op=ast.Invert(), operand=operand):
                 x = self.number(operand)
-                return self.b.not_(x) if isinstance(x, Scalar) else ~int(x)
+                return ~x if isinstance(x, Scalar) else ~int(x)
             case ast.Compare(left=left, ops=ops, comparators=rights):
                 return self.comparison(expression, left, ops, rights)
             case ast.BoolOp(op=op, values=values):
@@ -182,14 +179,14 @@ class Expressions:
         """x op y; both have one dtype, which a number known when compiling takes from the other one."""
         if type(op) not in _ARITHMETIC:
             raise self.source.unknown(node)
-        verb, on_numbers = _ARITHMETIC[type(op)]
-        if not isinstance(x, Scalar) and not isinstance(y, Scalar):
-            return on_numbers(x, y)  # type: ignore[no-any-return]
-        a, c = self.alike(node, x, y)
-        if a.dtype == INDEX and verb in _OF_EXTENTS:
-            left, right = (n if isinstance(n, int) else s for n, s in ((x, a), (y, c)))
-            return getattr(self.b, _OF_EXTENTS[verb])(left, right)  # type: ignore[no-any-return]
-        return getattr(self.b, verb)(a, c)  # type: ignore[no-any-return]
+        function = _ARITHMETIC[type(op)]
+        if isinstance(x, Scalar) or isinstance(y, Scalar):
+            a, c = self.alike(node, x, y)
+            if a.dtype != INDEX or not isinstance(op, ast.Add | ast.Sub | ast.Mult):  # sums of extents are folded
+                x, y = a, c
+            if isinstance(op, ast.FloorDiv):
+                function = operator.truediv  # which truncates; the operands of a kernel are not negative
+        return function(x, y)  # type: ignore[no-any-return]
 
     def alike(self, node: ast.AST, x: Number, y: Number) -> tuple[Scalar, Scalar]:
         """Two numbers as scalars of one dtype."""
@@ -223,7 +220,8 @@ class Expressions:
         for known, other in ((x, y), (y, x)):
             if not isinstance(known, Scalar):
                 return other if bool(known) == is_and else not is_and
-        return (self.b.and_ if is_and else self.b.or_)(self.flag(node, x), self.flag(node, y))
+        one, other = self.flag(node, x), self.flag(node, y)
+        return one & other if is_and else one | other
 
     def logic(self, values: Sequence[ast.expr], is_and: bool) -> Number:
         """`and` or `or`."""

@@ -110,7 +110,8 @@ def _define(module: ModuleOp, symbol: str) -> None:
         found = call_kernel(b, module, kernel, arguments, real)
         return [] if found is None else [found]
 
-    found = Translation(b, kernel, dtype, call).run(arguments)
+    with b.active():
+        found = Translation(b, kernel, dtype, call).run(arguments)
     b.builder.insert(func.ReturnOp(*(number_of(b, x, "index").ssa for x in found)))
 
 

@@ -47,7 +47,8 @@ def inline_kernel(
 
     Raises: KernelError with the line of code outside of the language.
     """
-    return Translation(b, kernel, real, context=context).run(arguments)
+    with b.active():
+        return Translation(b, kernel, real, context=context).run(arguments)
 
 
 class Translation(Expressions):
@@ -198,7 +199,7 @@ class Translation(Expressions):
             return ()
 
         def chunk(start: Scalar) -> None:
-            self.b.loop(start, self.b.imin(self.b.iadd(start, size), stop), (), one_of_chunk)
+            self.b.loop(start, self.b.imin(start + size, stop), (), one_of_chunk)
 
         with self.context.checking(lambda: counters[-1], step):
             size = self.context.chunk_size(stop, work_of(self, body)) if step == 1 else step

@@ -106,11 +106,11 @@ def order_key(b: LoopBuilder, x: Scalar) -> Scalar:
     if dtypes.is_float(x.dtype):
         x, zero = b.cast(x, "float64"), b.constant(0, "float64")
         bits = b.bitcast(b.select(b.compare("eq", x, zero), zero, x), "int64")
-        signs = Scalar(b.shift_right(bits, b.constant(63, "int64")).ssa, "uint64")
-        below = Scalar(b.shift_right(signs, b.constant(1, "uint64")).ssa, "int64")
-        return b.select(b.is_nan(x), most, b.xor(bits, below))
+        signs = Scalar((bits >> 63).ssa, "uint64")
+        below = Scalar((signs >> 1).ssa, "int64")
+        return b.select(b.is_nan(x), most, bits ^ below)
     if x.dtype == "uint64":
-        return b.xor(Scalar(x.ssa, "int64"), b.constant(LEAST, "int64"))
+        return Scalar(x.ssa, "int64") ^ LEAST
     return b.cast(x, "int64")
 
 

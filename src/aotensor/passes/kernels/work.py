@@ -21,15 +21,15 @@ _TRIPS: Final = 16
 
 def work_of(kernel: Expressions, body: Sequence[ast.stmt]) -> Extent:
     """The estimated work of statements. Trip counts are computed where `kernel` now builds."""
-    b, total = kernel.b, _own_work(body)
+    total = _own_work(body)
     for statement in body:
         match statement:
             case ast.For(iter=ast.Call(args=bounds), body=inner):
-                total = b.iadd(total, b.imul(_trips(kernel, bounds), work_of(kernel, inner)))
+                total += _trips(kernel, bounds) * work_of(kernel, inner)
             case ast.While(body=inner):
-                total = b.iadd(total, b.imul(_TRIPS, work_of(kernel, inner)))
+                total += _TRIPS * work_of(kernel, inner)
             case ast.If(body=inner, orelse=otherwise):
-                total = b.iadd(total, b.iadd(work_of(kernel, inner), work_of(kernel, otherwise)))
+                total += work_of(kernel, inner) + work_of(kernel, otherwise)
             case _:
                 pass
     return total

@@ -16,15 +16,18 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, func, math
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType
+from xdsl.dialects import func, math
+from xdsl.dialects.builtin import IndexType, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from aotensor.ir.context import functions_of
-from aotensor.ir.location import builder_at_end, builder_before, locate
+from aotensor.ir.index_builder import end_of_block
+from aotensor.ir.location import LocatedBuilder, builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.tree import copied_register, is_register
+from aotensor.ir.scalar_builder import Scalar, ScalarBuilder
 from aotensor.ir.upstream import walk
 from aotensor.passes.registry import Option, ir_pass
 from aotensor.passes.remarks import applied, missed
@@ -105,8 +108,7 @@ class _Blocking:
         before = builder_before(self.loop)
         rows = self._block_size(before)
         b = builder_at_end(self.outer, self.loop.location)
-        end = b.insert(arith.AddiOp(self.start, rows)).result
-        end = b.insert(arith.MinSIOp(end, self.loop.upper)).result
+        end = end_of_block(b, self.start, rows, self.loop.upper)
         registers = [op for op in self.loop.body.block.ops if isinstance(op, ValueOp)]
         for op in list(self.loop.body.block.ops):
             self.loop.body.block.detach_op(op)
@@ -126,16 +128,11 @@ class _Blocking:
         inner = next(op for op in self.loop.body.block.ops if isinstance(op, LoopOp))
         smallest, largest = self.target.smallest_block, self.target.largest_block
 
-        def number(n: int) -> SSAValue:
-            return b.insert(arith.ConstantOp(IntegerAttr(n, IndexType()))).result
-
-        length = number(LONG_SLICE) if isinstance(inner, EntriesOp) else inner.upper  # type: ignore[attr-defined]
-        length = b.insert(arith.MaxSIOp(length, number(1))).result
-        rows = b.insert(arith.DivSIOp(number(self.target.block_elements), length)).result
-        rows = b.insert(arith.DivSIOp(rows, number(smallest))).result
-        rows = b.insert(arith.MuliOp(rows, number(smallest))).result
-        rows = b.insert(arith.MinSIOp(rows, number(largest))).result
-        return b.insert(arith.MaxSIOp(rows, number(smallest))).result
+        with ScalarBuilder(b).active() as s:
+            length = s.index(LONG_SLICE) if isinstance(inner, EntriesOp) else Scalar(inner.upper, "index")  # type: ignore[attr-defined]
+            length = s.maximum(length, s.index(1))
+            rows = s.index(self.target.block_elements) / length / smallest * smallest
+            return s.maximum(s.minimum(rows, s.index(largest)), s.index(smallest)).ssa
 
     def _move_declaration(self, register: ValueOp, b: Builder) -> None:
         """Move a register's declaration to the phase that writes it; later phases read it from a buffer."""
@@ -171,10 +168,9 @@ class _Blocking:
 
     def _row(self, phase: _Phase) -> SSAValue:
         if phase.row is None:
-            op = arith.SubiOp(phase.block.args[0], self.start)
-            op.location = self.loop.location
-            phase.block.insert_op_before(op, phase.block.first_op)  # type: ignore[arg-type]
-            phase.row = op.result
+            b = LocatedBuilder(InsertPoint.at_start(phase.block), self.loop.location)
+            with ScalarBuilder(b).active():
+                phase.row = (Scalar(phase.block.args[0], "index") - Scalar(self.start, "index")).ssa
         return phase.row
 
     def _use_own_counter(self, phase: _Phase) -> None:

@@ -9,7 +9,9 @@ A short inner loop leaves vectors half empty; the coalesced one fills them.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
 
 from xdsl.dialects import arith
@@ -23,6 +25,7 @@ from aotensor.ir.nest.loops import ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import is_register, known_extent
+from aotensor.ir.scalar_builder import Scalar, ScalarBuilder
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 
@@ -113,10 +116,8 @@ class _Coalescing:
     def _extent(self) -> SSAValue:
         if self.total is not None:
             return self.b.insert(arith.ConstantOp(IntegerAttr(self.total, IndexType()))).result
-        result = self.chain[0].upper
-        for loop in self.chain[1:]:
-            result = self.b.insert(arith.MuliOp(result, loop.upper)).result
-        return result
+        with ScalarBuilder(self.b).active():
+            return reduce(operator.mul, (Scalar(loop.upper, "index") for loop in self.chain)).ssa
 
     def _access(self, x: SSAValue, subscripts: list[Subscript], loop: ForOp) -> tuple[SSAValue, list[Subscript]]:
         """Return the view to access and its subscripts, with the chain's axes merged."""

@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from xdsl.dialects import arith, func, tensor
-from xdsl.dialects.builtin import AnyFloat, IndexType, ModuleOp, TensorType, UnitAttr
+from xdsl.builder import Builder
+from xdsl.dialects import func, tensor
+from xdsl.dialects.builtin import IndexType, ModuleOp, TensorType, UnitAttr
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect_sparse import ExpandSlicesOp, ProductAtOp, SegmentSumOp, SumAtOp
@@ -29,6 +30,7 @@ from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
+from aotensor.ir.scalar_builder import RAW, Scalar, ScalarBuilder
 from aotensor.passes.nest.extents import ExtentKey, Extents, ExtentValues
 from aotensor.passes.products.contraction import is_library_product, matrix_product
 from aotensor.passes.registry import ir_pass
@@ -298,9 +300,9 @@ def _adding(op: SegmentSumOp | SumAtOp, inputs: int) -> Block:
         types[1] = op.indices.type.element_type
     block = Block(arg_types=types)
     value, accumulator = block.args[0], block.args[-1]
-    is_float = isinstance(element, AnyFloat)
-    total = arith.AddfOp(accumulator, value, op.fastmath) if is_float else arith.AddiOp(accumulator, value)
-    block.add_ops([total, YieldOp(total.result)])
+    with ScalarBuilder(Builder(InsertPoint.at_end(block)), op.fastmath).active():
+        total = Scalar(accumulator, RAW) + Scalar(value, RAW)
+    block.add_op(YieldOp(total.ssa))
     return block
 
 

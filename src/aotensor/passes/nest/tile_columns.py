@@ -18,6 +18,7 @@ from xdsl.builder import Builder
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from aotensor.ir.context import functions_of
 from aotensor.ir.location import builder_at_end, builder_before, locate
@@ -25,6 +26,7 @@ from aotensor.ir.nest.loops import EntriesOp, ForOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp, YieldOp
 from aotensor.ir.nest.strides import is_contiguous, stride_along
 from aotensor.ir.nest.tree import is_register, known_number
+from aotensor.ir.scalar_builder import Scalar, ScalarBuilder
 from aotensor.ir.upstream import walk
 from aotensor.passes.registry import Option, ir_pass
 from aotensor.passes.remarks import applied, missed
@@ -167,13 +169,12 @@ class _Tiling:
         self._blocks(None, start, 2)
         left = None if known is None else known % wide
         if left is None or left > self.lanes:
-            more = self.b.insert(arith.AddiOp(extent, self._number(self.lanes - 1))).result
+            more = self._sum(extent, self._number(self.lanes - 1))
             behind = self._whole(start, self._number(wide), more)  # blocks wider than one vector
             self._blocks(start, behind, 2, is_masked=True)
             start = behind
         if left is None or left == 1:
-            alone = self._single_column(self.b.insert(arith.SubiOp(extent, start)).result)
-            last = self.b.insert(arith.AddiOp(start, alone)).result
+            last = self._behind_single_column(start)
             block = Block(arg_types=[IndexType()])
             self._column(builder_at_end(block, self.loop.location), block.args[0])
             self.b.insert(ForOp(last, block, lower=start))
@@ -185,14 +186,22 @@ class _Tiling:
         for loop in (self.loop, *dict.fromkeys(self.fills.values())):
             parent.erase_op(loop)
 
-    def _single_column(self, left: SSAValue) -> SSAValue:
-        """1 if exactly one column is left, else 0: max(min(left, 1), 0)·max(2 − left, 0).
+    def _behind_single_column(self, start: SSAValue) -> SSAValue:
+        """start + 1 if exactly one column is left, else start.
 
-        `left` may be −7 after a masked block."""
-        one, two, zero = (self._number(n) for n in (1, 2, 0))
-        some = self.b.insert(arith.MaxSIOp(self.b.insert(arith.MinSIOp(left, one)).result, zero)).result
-        few = self.b.insert(arith.MaxSIOp(self.b.insert(arith.SubiOp(two, left)).result, zero)).result
-        return self.b.insert(arith.MuliOp(some, few)).result
+        With left = extent − start it is start + max(min(left, 1), 0)·max(2 − left, 0); `left` may be −7 after a masked
+        block.
+        """
+        with ScalarBuilder(self.b).active() as s:
+            left = Scalar(self.columns.upper, "index") - Scalar(start, "index")
+            one, two, zero = (Scalar(self._number(n), "index") for n in (1, 2, 0))
+            alone = s.maximum(s.minimum(left, one), zero) * s.maximum(two - left, zero)
+            return (Scalar(start, "index") + alone).ssa
+
+    def _sum(self, x: SSAValue, y: SSAValue, b: Builder | None = None) -> SSAValue:
+        """x + y, by default before the loop."""
+        with ScalarBuilder(b or self.b).active():
+            return (Scalar(x, "index") + Scalar(y, "index")).ssa
 
     def _blocks(self, start: SSAValue | None, end: SSAValue, count: int, is_masked: bool = False) -> None:
         """Build the loop over blocks of `count` vectors.
@@ -228,11 +237,12 @@ class _Tiling:
 
         extent: end of the columns, by default all.
         """
-        extent = self.columns.upper if extent is None else extent
-        left = extent if start is None else self.b.insert(arith.SubiOp(extent, start)).result
-        blocks = self.b.insert(arith.DivSIOp(left, width)).result
-        covered = self.b.insert(arith.MuliOp(blocks, width)).result
-        return covered if start is None else self.b.insert(arith.AddiOp(start, covered)).result
+        end, step = Scalar(self.columns.upper if extent is None else extent, "index"), Scalar(width, "index")
+        with ScalarBuilder(self.b).active():
+            if start is None:
+                return (end / step * step).ssa
+            first = Scalar(start, "index")
+            return (first + (end - first) / step * step).ssa
 
     def _rest(self, loop: ForOp, start: SSAValue) -> None:
         """Restrict a loop over columns to the remaining ones, from `start` on."""
@@ -254,10 +264,11 @@ class _Tiling:
         """
         columns, lanes = [at], [self._number(self.lanes)] * count
         for v in range(1, count):
-            columns.append(b.insert(arith.AddiOp(at, self._number(v * self.lanes))).result)
+            columns.append(self._sum(at, self._number(v * self.lanes), b))
         if is_masked:
-            left = b.insert(arith.SubiOp(self.columns.upper, columns[-1])).result
-            lanes[-1] = b.insert(arith.MinSIOp(left, lanes[-1])).result
+            with ScalarBuilder(b).active() as s:
+                left = Scalar(self.columns.upper, "index") - Scalar(columns[-1], "index")
+                lanes[-1] = s.minimum(left, Scalar(lanes[-1], "index")).ssa
         totals: dict[tuple[DoOp, int], SSAValue] = {}
         for op in self.sums:
             init = self._start(op)
@@ -308,9 +319,7 @@ class _Tiling:
         """Build the loop over lanes that executes the statements for one vector of columns."""
         block = Block(arg_types=[IndexType()])
         lane = block.args[0]
-        index = arith.AddiOp(column, lane)
-        block.add_op(index)
-        values[self.columns.counter] = index.result
+        values[self.columns.counter] = self._sum(column, lane, Builder(InsertPoint.at_end(block)))
         for op in self.columns.body.block.ops:
             copy: Operation = op.clone(values)
             if isinstance(op, DoOp) and isinstance(copy, DoOp) and op in totals:
@@ -324,8 +333,8 @@ class _Tiling:
     def _store(self, statement: DoOp, total: SSAValue, column: SSAValue, lanes: SSAValue) -> ForOp:
         """Build the loop over lanes that stores a vector of sums."""
         block = Block(arg_types=[IndexType()])
-        index = arith.AddiOp(column, block.args[0])
-        block.add_ops([index, self._write(statement, (total, [block.args[0]]), index.result)])
+        index = self._sum(column, block.args[0], Builder(InsertPoint.at_end(block)))
+        block.add_op(self._write(statement, (total, [block.args[0]]), index))
         loop = ForOp(lanes, block)
         loop.reschedule(lanes=self.lanes, masked=lanes is not self._number(self.lanes))
         locate(loop, statement.location)
@@ -340,12 +349,12 @@ class _Tiling:
             if isinstance(indices.owner, ValueOp):
                 continue
             zero = self._number(0)
-            count = b.insert(tensor.DimOp(indices, zero)).result
-            last = b.insert(arith.SubiOp(count, self._number(1))).result
-            later = b.insert(arith.AddiOp(entry, self._number(self.target.prefetch_distance))).result
-            later = b.insert(arith.MinSIOp(later, last)).result
-            assert isinstance(indices.type, TensorType)
-            row = b.insert(tensor.ExtractOp(indices, [later], indices.type.element_type)).result
-            row = b.insert(arith.IndexCastOp(row, IndexType())).result
+            with ScalarBuilder(b).active() as s:
+                count = s.emit(tensor.DimOp(indices, zero), "index")
+                last = count - Scalar(self._number(1), "index")
+                later = Scalar(entry, "index") + Scalar(self._number(self.target.prefetch_distance), "index")
+                assert isinstance(indices.type, TensorType)
+                where = [s.minimum(later, last).ssa]
+                row = s.as_index(s.emit(tensor.ExtractOp(indices, where, indices.type.element_type), "raw").ssa).ssa
             for column in columns:
                 b.insert(PrefetchOp(op.outputs[0], [row, column]))

@@ -6,9 +6,11 @@ time, computed from extents alone, so that equal sizes get equal decisions.
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
+from math import prod
 from typing import Final
 
 from xdsl.dialects import arith, func, math, tensor
@@ -62,10 +64,7 @@ class _Work:
         terms = self._terms(ops)
         total: Extent = terms.pop((), 0)
         for trips, number in terms.items():
-            product: Extent = number
-            for x in trips:
-                product = self.b.imul(product, self._trips_of[x])
-            total = self.b.iadd(total, product)
+            total += prod((self._trips_of[x] for x in trips), start=number)
         return total
 
     def _terms(self, ops: Iterable[Operation]) -> Counter[tuple[SSAValue, ...]]:
@@ -105,7 +104,7 @@ class _Work:
         if not self.outermost.is_ancestor(op) or isinstance(op, arith.ConstantOp):
             return self.b.as_extent(Scalar(x, "index"))
         makers: dict[type[Operation], Callable[[Extent, Extent], Extent]] = {
-            arith.AddiOp: self.b.iadd, arith.SubiOp: self.b.isub, arith.MuliOp: self.b.imul,
+            arith.AddiOp: operator.add, arith.SubiOp: operator.sub, arith.MuliOp: operator.mul,
             arith.MinSIOp: self.b.imin, arith.MaxSIOp: self.b.imax, arith.DivSIOp: partial(quotient, self.b),
         }  # fmt: skip
         if type(op) not in makers:
@@ -122,7 +121,7 @@ class _Work:
         ]  # fmt: skip
         if slices is None or not entries:
             return _TYPICAL
-        return self.b.iadd(quotient(self.b, entries[0], slices), 1)  # an indptr has at least one element
+        return quotient(self.b, entries[0], slices) + 1  # an indptr has at least one element
 
 
 def arithmetic_along(statement: DoOp, loop: LoopOp) -> int:
@@ -141,10 +140,10 @@ def rows_of_chunk(b: IndexBuilder, count: Extent, work: Extent, least: Extent, m
 
     work: work per iteration. least: minimum work per chunk. most: maximum number of chunks.
     """
-    pairs = quotient(b, b.imul(count, work), b.imul(least, 2))
-    chunks = b.imax(b.imul(b.imin(pairs, quotient(b, most, 2)), 2), 1)
-    rows = b.imax(quotient(b, b.iadd(count, b.isub(chunks, 1)), chunks), 1)
-    return b.imul(quotient(b, b.iadd(rows, b.isub(group, 1)), group), group)
+    pairs = quotient(b, count * work, least * 2)
+    chunks = b.imax(b.imin(pairs, quotient(b, most, 2)) * 2, 1)
+    rows = b.imax(quotient(b, count + (chunks - 1), chunks), 1)
+    return quotient(b, rows + (group - 1), group) * group
 
 
 def extent(b: IndexBuilder, x: SSAValue, axis: int) -> Extent | None:
@@ -168,7 +167,7 @@ def elements(b: IndexBuilder, x: SSAValue) -> Extent:
     for axis in range(len(x.type.get_shape())):
         n = extent(b, x, axis)
         assert n is not None
-        total = b.imul(total, n)
+        total *= n
     return total
 
 
@@ -198,4 +197,4 @@ def quotient(b: IndexBuilder, x: Extent, y: Extent) -> Extent:
     """x // y for x ≥ 0 and y > 0, folded if both are numbers."""
     if isinstance(x, int) and isinstance(y, int):
         return x // y
-    return x if y == 1 else b.as_extent(b.div(b.index(x), b.index(y)))
+    return x if y == 1 else b.as_extent(b.index(x) / y)

@@ -12,7 +12,9 @@ infinite factors, nan may become infinite.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from functools import reduce
 
 from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type, FloatAttr, ModuleOp, TensorType
@@ -25,6 +27,8 @@ from xdsl.rewriter import Rewriter
 from aotensor.ir.context import functions_of
 from aotensor.ir.index_builder import dimension, generic, index_map
 from aotensor.ir.location import LocatedBuilder, builder_at_end, builder_before, locate
+from aotensor.ir.scalar_builder import Scalar, ScalarBuilder
+from aotensor.ir.types import DTYPE_OF_FLOAT
 from aotensor.passes.nest.extents import Extents, ExtentValues
 from aotensor.passes.products.repeated_sums import sum_once
 from aotensor.passes.products.sums_of_products import Factor, Scale, SumOfProducts, sum_of_products
@@ -85,6 +89,7 @@ class _Maker:
         assert isinstance(kind, Float32Type | Float64Type)
         self.kind: Float32Type | Float64Type = kind
         self.flags = product.last.fastmath
+        self.dtype = DTYPE_OF_FLOAT[kind]
         self.exact = arith.FastMathFlagsAttr([flag for flag in self.flags.data if flag != FastMathFlag.REASSOC])
         extents = Extents(function)
         values = ExtentValues(function, extents)
@@ -101,14 +106,12 @@ class _Maker:
         """Build the sum of the product of some factors over all indices that the result lacks."""
         summed = tuple(dict.fromkeys(axis for x in factors for axis in x.axes if axis not in result))
         body = Block(arg_types=[*(x.element for x in factors), self.kind])
-        b = builder_at_end(body, self.b.location)
-        term: SSAValue
-        term, *others = [self._widened(b, x) for x in body.args[:-1]]
-        for x in others:
-            term = b.insert(arith.MulfOp(term, x, self.exact)).result
-        if summed:
-            term = b.insert(arith.AddfOp(body.args[-1], term, self.flags)).result
-        return self._generic(factors, body, term, result, summed)
+        with ScalarBuilder(builder_at_end(body, self.b.location), self.exact).active() as b:
+            term = reduce(operator.mul, [self._widened(b, x) for x in body.args[:-1]])
+            if summed:
+                with b.using(self.flags):
+                    term = Scalar(body.args[-1], self.dtype) + term
+        return self._generic(factors, body, term.ssa, result, summed)
 
     def scaled(self, x: Factor, scales: Sequence[Scale]) -> SSAValue:
         """Multiply x by scales; None: change the sign. A scalar needs no loop, so no generic."""
@@ -121,15 +124,14 @@ class _Maker:
 
     def _times(self, b: LocatedBuilder, value: SSAValue, scales: Sequence[Scale]) -> SSAValue:
         """Build the product of a number and scales at b."""
-        for number in scales:
-            if number is None:
-                value = b.insert(arith.NegfOp(value, self.exact)).result
-            else:
-                value = b.insert(arith.MulfOp(value, self._widened(self.b, number), self.exact)).result
-        return value
+        outside, product = ScalarBuilder(self.b), Scalar(value, self.dtype)
+        with ScalarBuilder(b, self.exact).active():
+            for number in scales:
+                product = -product if number is None else product * self._widened(outside, number)
+        return product.ssa
 
-    def _widened(self, b: LocatedBuilder, x: SSAValue) -> SSAValue:
-        return x if x.type == self.kind else b.insert(arith.ExtFOp(x, self.kind)).result
+    def _widened(self, b: ScalarBuilder, x: SSAValue) -> Scalar:
+        return b.cast(Scalar(x, DTYPE_OF_FLOAT[x.type]), self.dtype)
 
     def _generic(
         self, factors: Sequence[Factor], body: Block, value: SSAValue, result: tuple[int, ...], summed: tuple[int, ...]

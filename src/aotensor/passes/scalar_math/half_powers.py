@@ -23,14 +23,14 @@ from aotensor.ir.scalar_builder import Scalar, ScalarBuilder
 from aotensor.ir.types import DTYPE_OF_FLOAT
 from aotensor.passes.remarks import applied
 
-_FORMS: Final[Mapping[float, Callable[[ScalarBuilder, Scalar, Scalar], Scalar]]] = {
-    0.5: lambda s, x, root: root,
-    1.5: lambda s, x, root: s.mul(x, root),
-    2.5: lambda s, x, root: s.mul(x, s.mul(x, root)),
-    3.5: lambda s, x, root: s.mul(s.mul(x, x), s.mul(x, root)),
-    -0.5: lambda s, x, root: s.div(s.constant(1.0, x.dtype), root),
-    -1.5: lambda s, x, root: s.div(s.div(s.constant(1.0, x.dtype), x), root),
-    -2.5: lambda s, x, root: s.div(s.div(s.constant(1.0, x.dtype), s.mul(x, x)), root),
+_FORMS: Final[Mapping[float, Callable[[Scalar, Scalar], Scalar]]] = {
+    0.5: lambda x, root: root,
+    1.5: lambda x, root: x * root,
+    2.5: lambda x, root: x * (x * root),
+    3.5: lambda x, root: x * x * (x * root),
+    -0.5: lambda x, root: 1.0 / root,
+    -1.5: lambda x, root: 1.0 / x / root,
+    -2.5: lambda x, root: 1.0 / (x * x) / root,
 }
 """Exponent → the power, from x and its square root. No part of a form overflows or underflows unless the power does,
 or is less accurate for it: so −1.5 is (1/x)/√x, as x·√x overflows where the power is a subnormal number."""
@@ -48,7 +48,8 @@ def expand_half_power(op: math.PowFOp) -> None:
     s = ScalarBuilder(builder_before(op), op.fastmath)
     x = Scalar(op.lhs, dtype)
     is_lowest = s.compare("eq", x, s.constant(-inf, dtype))
-    x = s.add(s.select(is_lowest, s.constant(inf, dtype), x), s.constant(0.0, dtype))
-    op.result.replace_all_uses_with(form(s, x, s.math("sqrt", x)).ssa)
+    with s.active():
+        x = s.select(is_lowest, s.constant(inf, dtype), x) + 0.0
+        op.result.replace_all_uses_with(form(x, s.math("sqrt", x)).ssa)
     op.detach()
     op.erase()

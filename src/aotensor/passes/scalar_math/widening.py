@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from xdsl.builder import Builder
 from xdsl.dialects import arith, func, scf, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from aotensor.errors import InternalError
-from aotensor.ir.scalar_builder import NO_FAST_MATH
+from aotensor.ir.scalar_builder import NO_FAST_MATH, RAW, Scalar, ScalarBuilder
 from aotensor.ir.types import f64, i1
 from aotensor.ir.upstream import walk
 
@@ -75,6 +77,11 @@ class Widening:
         self.block.add_op(op)
         return op.results[0]
 
+    def select(self, condition: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
+        """Append: x in the lanes where the condition holds, y in the others."""
+        b = ScalarBuilder(Builder(InsertPoint.at_end(self.block)))
+        return b.select(*(Scalar(value, RAW) for value in (condition, x, y))).ssa
+
     def every(self, is_active: bool = True) -> SSAValue:
         """The mask of all lanes, or of none."""
         one = self.add(arith.ConstantOp(IntegerAttr(int(is_active), i1)))
@@ -82,7 +89,7 @@ class Widening:
 
     def both(self, mask: SSAValue | None, condition: SSAValue) -> SSAValue:
         """The lanes of a mask in which a condition holds; a condition of other lanes may be poison."""
-        return condition if mask is None else self.add(arith.SelectOp(mask, condition, self.every(False)))
+        return condition if mask is None else self.select(mask, condition, self.every(False))
 
     def _copy(self, op: Operation) -> None:
         copy = op.clone(self.values)
@@ -114,14 +121,14 @@ class Widening:
         if not self._is_long(op):
             then, otherwise = (self._side(region, self.both(mask, condition)) for region in op.regions)
             for result, x, y in zip(op.results, then, otherwise, strict=True):
-                self.values[result] = self.add(arith.SelectOp(condition, x, y))
+                self.values[result] = self.select(condition, x, y)
             return
         nothing = [self._zero(x.type) for x in op.results]
         first = self._if_any(self.both(mask, condition), op.true_region, lambda found: found, nothing)
-        rest = self.add(arith.SelectOp(condition, self.every(False), self.every() if mask is None else mask))
+        rest = self.select(condition, self.every(False), self.every() if mask is None else mask)
 
         def chosen(found: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return [self.add(arith.SelectOp(condition, x, y)) for x, y in zip(first, found, strict=True)]
+            return [self.select(condition, x, y) for x, y in zip(first, found, strict=True)]
 
         found = self._if_any(rest, op.false_region, chosen, first)
         self.values.update(zip(op.results, found, strict=True))
@@ -168,7 +175,7 @@ class Widening:
         self.values.update(zip(after.args, values, strict=True))
         *ops, end = after.ops
         self.run(ops, active)
-        found = [self.add(arith.SelectOp(active, self.values[x], y)) for x, y in zip(end.operands, values, strict=True)]
+        found = [self.select(active, self.values[x], y) for x, y in zip(end.operands, values, strict=True)]
         self.block.add_op(scf.YieldOp(*found, active))
         self.block = outer
         made = scf.WhileOp(start, kinds, [blocks[0]], [blocks[1]])

@@ -14,6 +14,7 @@ A loop without states, as of `map`, is split into chunks of steps, which are ind
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import Final
 
 from xdsl.dialects import func, tensor
@@ -74,7 +75,9 @@ def tile_scan_batch(module: ModuleOp, target: Target) -> None:
         if not function.sym_name.data.endswith(".extents"):
             for op in list(function.body.block.ops):
                 if isinstance(op, ScanOp):
-                    _Chunking(module, op, bodies[str(op.body.string_value())], target).run()
+                    chunking = _Chunking(module, op, bodies[str(op.body.string_value())], target)
+                    with chunking.b.active():
+                        chunking.run()
 
 
 class _Chunking:
@@ -137,9 +140,9 @@ class _Chunking:
         work: Extent = 0
         memory: Extent = 0
         for op in generic:
-            work = b.iadd(work, self._work_of(op, extents, None))
+            work += self._work_of(op, extents, None)
             for x in op.results:
-                memory = b.iadd(memory, self._bytes(x, extents))
+                memory += self._bytes(x, extents)
         steps = b.as_extent(Scalar(self.op.steps, "index"))
         most = target.most_chunks // _WIDER
         size: Extent = rows_of_chunk(b, steps, b.imax(work, 1), target.chunk_work, most, 1)
@@ -148,7 +151,7 @@ class _Chunking:
             if isinstance(found, int):
                 size = steps if found > limit else size
             else:
-                fits = b.compare("le", b.index(found), b.index(limit))
+                fits = b.index(found) <= limit
                 size = b.as_extent(b.select(fits, b.index(size), b.index(b.imax(steps, 1))))
         if isinstance(size, int) and isinstance(steps, int) and size >= steps:
             return
@@ -158,9 +161,7 @@ class _Chunking:
 
     def _bytes(self, x: SSAValue, extents: Extents) -> Extent:
         assert isinstance(x.type, TensorType)
-        size: Extent = element_bytes(x.type.element_type)
-        for key in extents.shape(x):
-            size = self.b.imul(size, self._extent(key))
+        size: Extent = prod((self._extent(key) for key in extents.shape(x)), start=element_bytes(x.type.element_type))
         return size
 
     def _is_alone(self) -> bool:
@@ -219,24 +220,22 @@ class _Chunking:
         shared: Extent = 0
         for x in others:
             if isinstance(x.type, TensorType):
-                shared = b.iadd(shared, self._bytes(x, rows.extents))
+                shared += self._bytes(x, rows.extents)
         room = target.product_rows * target.product_depth
         least = self._least(work)
         if isinstance(shared, int) and shared > room:
             missed("{} not tiled over rows: each step reads {} bytes", self.op, shared)
             return None
-        group = b.iadd(quotient(b, target.step_work, b.imax(work, 1)), 1)
-        group = b.imul(quotient(b, b.iadd(group, least - 1), least), least)
-        size = rows_of_chunk(
-            b, count, b.imul(b.imax(work, 1), steps), target.chunk_work, target.most_chunks // _WIDER, group
-        )
+        group = quotient(b, target.step_work, b.imax(work, 1)) + 1
+        group = quotient(b, group + (least - 1), least) * least
+        size = rows_of_chunk(b, count, b.imax(work, 1) * steps, target.chunk_work, target.most_chunks // _WIDER, group)
         enough = target.chunk_work * (_ENOUGH_PRODUCTS if self._has_products() else _ENOUGH)
-        step = b.imul(count, work)
+        step = count * work
         if isinstance(step, int) and step >= enough:
             return None  # each step has enough work for several cores
         for small, large in ((shared, room), (step, enough - 1)):
             if not isinstance(small, int):
-                fits = b.compare("le", b.index(small), b.index(large))
+                fits = b.index(small) <= large
                 size = b.as_extent(b.select(fits, b.index(size), b.index(b.imax(count, 1))))
         if not isinstance(count, int):
             return size
@@ -260,14 +259,13 @@ class _Chunking:
 
     def _work(self, rows: IndependentRows) -> Extent:
         """The estimated work of a step per row."""
-        b = self.b
         total: Extent = 0
         for op in self.body.body.block.ops:
             if not isinstance(op, linalg.GenericOp) or op.results[0] not in rows.values:
                 continue
             first = op.indexing_maps.data[len(op.inputs)].data.results[0]
             assert isinstance(first, AffineDimExpr)
-            total = b.iadd(total, self._work_of(op, rows.extents, first.position))
+            total += self._work_of(op, rows.extents, first.position)
         return total
 
     def _work_of(self, op: linalg.GenericOp, known: Extents, rows: int | None) -> Extent:
@@ -285,10 +283,10 @@ class _Chunking:
         work: Extent = 1
         for dim, key in extents.items():
             if dim != rows:
-                work = b.imul(work, self._extent(key))
+                work *= self._extent(key)
         if is_library_product(op):
-            return b.iadd(quotient(b, work, _PER_FUSED), 1)
-        return b.imul(work, 2 * len(op.operands) + sum(work_of(inner) for inner in op.body.block.ops))
+            return quotient(b, work, _PER_FUSED) + 1
+        return work * (2 * len(op.operands) + sum(work_of(inner) for inner in op.body.block.ops))
 
     # --- the body ------------------------------------------------------------------------------------------------
 

@@ -16,12 +16,15 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Final, TypeAlias
 
+from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from aotensor.errors import ScheduleError
 from aotensor.ir.context import functions_of, parse_module
+from aotensor.ir.index_builder import end_of_block
 from aotensor.ir.nest.loops import ForOp, LoopOp
 from aotensor.ir.nest.names import COUNTER, loop_names
 from aotensor.ir.nest.schedule import Schedule
@@ -115,10 +118,9 @@ def _tile(nest: Nest, name: str, size: int) -> None:
     assert block is not None
     block.insert_ops_before([step, outer], loop)
     block.detach_op(loop)
-    behind = arith.AddiOp(outer.counter, step.result)
-    last = arith.MinSIOp(behind.result, end)
-    body.add_ops([behind, last, loop])
-    loop.set_bounds(last.result, outer.counter)
+    last = end_of_block(Builder(InsertPoint.at_end(body)), outer.counter, step.result, end)
+    body.add_op(loop)
+    loop.set_bounds(last, outer.counter)
     nest.loops[tiles] = outer
 
 

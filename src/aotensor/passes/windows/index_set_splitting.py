@@ -85,7 +85,8 @@ def _split(loop: ForOp) -> None:
         before = builder_before(loop)
         b = IndexBuilder(before, CONTRACT)
         start = b.index(0 if loop.lower is None else _extent(loop.lower))
-        low, high = (b.index(x).ssa for x in _range(b, found, start, _extent(loop.upper)))
+        with b.active():
+            low, high = (b.index(x).ssa for x in _range(b, found, start, _extent(loop.upper)))
         if low is not start.ssa:
             part = loop.clone()
             part.set_bounds(low, start.ssa)
@@ -180,18 +181,11 @@ def _range(b: IndexBuilder, conditions: list[_Condition], start: Extent, end: Ex
     """The subrange of start … end in which all conditions hold."""
     lows, highs = list[Extent](), list[Extent]()
     for extent, added, subtracted in dict.fromkeys((one.op.rhs, one.added, one.subtracted) for one in conditions):
-        lows.append(b.isub(_sum(b, subtracted), _sum(b, added)))
-        highs.append(b.iadd(lows[-1], _extent(extent)))
+        lows.append(sum(map(_extent, subtracted)) - sum(map(_extent, added)))
+        highs.append(lows[-1] + _extent(extent))
     low, high = reduce(b.imax, lows), reduce(b.imin, highs)
     first = start if low == 0 else b.imax(b.imin(low, end), start)  # counters are nonnegative
     return first, b.imax(b.imin(high, end), first)
-
-
-def _sum(b: IndexBuilder, values: Iterable[SSAValue]) -> Extent:
-    total: Extent = 0
-    for x in values:
-        total = b.iadd(total, _extent(x))
-    return total
 
 
 def _extent(x: SSAValue) -> Scalar:

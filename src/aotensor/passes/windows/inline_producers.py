@@ -29,6 +29,7 @@ from xdsl.rewriter import Rewriter
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.location import LocatedBuilder, builder_before
+from aotensor.ir.scalar_builder import RAW, Scalar, ScalarBuilder
 from aotensor.ir.types import index
 from aotensor.passes.canonicalize import drop_inputs
 from aotensor.passes.registry import ir_pass
@@ -188,7 +189,8 @@ def _inline(op: linalg.GenericOp, read: Read, guarded: set[Operation]) -> None:
             case ExtractIfOp():
                 both, x, *rest = operands
                 if condition is not None:
-                    both = b.insert(arith.AndIOp(condition, both)).result
+                    with ScalarBuilder(b).active():
+                        both = (Scalar(condition, "bool") & Scalar(both, "bool")).ssa
                 known[inner.result] = b.insert(ExtractIfOp(both, x, rest[:-1], rest[-1])).result
             case _:
                 copy = inner.clone(dict(known))
@@ -197,7 +199,8 @@ def _inline(op: linalg.GenericOp, read: Read, guarded: set[Operation]) -> None:
     assert body.last_op is not None
     value = known.get(body.last_op.operands[0], body.last_op.operands[0])
     if isinstance(read, ExtractIfOp) and read not in guarded:
-        value = b.insert(arith.SelectOp(read.condition, value, read.otherwise)).result
+        sides = Scalar(value, RAW), Scalar(read.otherwise, RAW)
+        value = ScalarBuilder(b).select(Scalar(read.condition, "bool"), *sides).ssa
     read.results[0].replace_all_uses_with(value)
     Rewriter.erase_op(read)
 

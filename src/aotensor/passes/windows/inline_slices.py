@@ -27,6 +27,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.location import builder_before
+from aotensor.ir.scalar_builder import RAW, Scalar, ScalarBuilder
 from aotensor.passes.nest.extents import ExtentKey, Extents, ExtentValues
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
@@ -151,17 +152,16 @@ class _Windows:
         body = Block(arg_types=[kind.element_type] * (len(inputs) + 1))
         outside = body.args[0] if fill is None else fill
         inner = Builder(InsertPoint.at_end(body))
-        where, condition = _position(inner, axes)
+        with ScalarBuilder(inner).active() as s:
+            where, condition = _position(s, axes)
         scalar = fill_of(op.source)
-        made: Operation
         if condition is None:
-            made = tensor.ExtractOp(op.source, where, kind.element_type)
+            value: SSAValue = inner.insert(tensor.ExtractOp(op.source, where, kind.element_type)).result
         elif scalar is not None:
-            made = arith.SelectOp(condition, scalar, outside)
+            value = s.select(condition, Scalar(scalar, RAW), Scalar(outside, RAW)).ssa
         else:
-            made = ExtractIfOp(condition, op.source, where, outside)
-        inner.insert(made)
-        inner.insert(linalg.YieldOp(made.results[0]))
+            value = inner.insert(ExtractIfOp(condition.ssa, op.source, where, outside)).result
+        inner.insert(linalg.YieldOp(value))
         for one in body.ops:
             one.location = op.location
         empty = b.insert(tensor.EmptyOp(sizes, kind)).tensor
@@ -181,18 +181,18 @@ class _Windows:
         return _Axis(self.index(found[axis]), self.index(extents[axis]))
 
 
-def _position(b: Builder, axes: Sequence[_Axis]) -> tuple[list[SSAValue], SSAValue | None]:
+def _position(b: ScalarBuilder, axes: Sequence[_Axis]) -> tuple[list[SSAValue], Scalar | None]:
     """The current element's position in a window, and the condition that it is inside; None if it always is."""
     where: list[SSAValue] = []
-    condition: SSAValue | None = None
+    condition: Scalar | None = None
     for number, axis in enumerate(axes):
-        at: SSAValue = b.insert(linalg.IndexOp(number)).result
+        at = b.emit(linalg.IndexOp(number), "index")
         if axis.start is not None and axis.extent is not None:
             if not _is_zero(axis.start):
-                at = b.insert(arith.SubiOp(at, axis.start)).result
-            inside = b.insert(arith.CmpiOp(at, axis.extent, "ult")).result  # indices below the start wrap
-            condition = inside if condition is None else b.insert(arith.AndIOp(condition, inside)).result
-        where.append(at)
+                at -= Scalar(axis.start, "index")
+            inside = b.below(at, Scalar(axis.extent, "index"))  # indices below the start wrap
+            condition = inside if condition is None else condition & inside
+        where.append(at.ssa)
     return where, condition
 
 

@@ -259,37 +259,38 @@ class _Tiling:
         handed_on = [value.result for values in self.values for value in values]
         applied("overlapped {} sweeps up to {}, keeping {} rows of each", len(loops), last,
                 self.window, size=handed_on)  # fmt: skip
-        size, zero, upper = b.index(self._rows()), b.index(0), Scalar(last.upper, "index")
+        with b.active():
+            size, zero, upper = b.index(self._rows()), b.index(0), Scalar(last.upper, "index")
         outer = Block(arg_types=[index])
         tiles = ForOp(last.upper, outer, step=size.ssa)
         builder_before(last).insert(tiles)
-        b = IndexBuilder(builder_at_end(outer, last.location), CONTRACT)
         start = Scalar(outer.args[0], "index")
-        end = b.imin(b.iadd(start, size), upper)
-        lows = [b.imax(b.iadd(start, -n), zero) for n in self.before]
-        highs = [b.imin(b.iadd(end, n), upper) for n in self.behind]
-        for value in [value for values in self.values for value in values]:
-            b.builder.insert(self._use_row_buffer(value))
-        step = b.index(self.window - max(self.reaches))
-        block = Block(arg_types=[index])
-        stop = b.index(b.iadd(end, self.distances[-1])).ssa
-        b.builder.insert(ForOp(stop, block, lower=b.index(lows[0]).ssa, step=step.ssa))
-        b = IndexBuilder(builder_at_end(block, last.location), CONTRACT)
-        for loop, low, high, distance in zip(loops, lows, highs, self.distances, strict=True):
-            first = b.iadd(Scalar(block.args[0], "index"), -distance)
-            loop.set_bounds(b.index(b.imin(b.iadd(first, step), high)).ssa, b.index(b.imax(first, low)).ssa)
-            assert loop.parent is not None
-            b.builder.insert(loop.parent.detach_op(loop))
+        with IndexBuilder(builder_at_end(outer, last.location), CONTRACT).active() as b:
+            end = b.imin(start + size, upper)
+            lows = [b.imax(start + -n, zero) for n in self.before]
+            highs = [b.imin(end + n, upper) for n in self.behind]
+            for value in [value for values in self.values for value in values]:
+                b.builder.insert(self._use_row_buffer(value))
+            step = b.index(self.window - max(self.reaches))
+            block = Block(arg_types=[index])
+            stop = b.index(end + self.distances[-1]).ssa
+            b.builder.insert(ForOp(stop, block, lower=b.index(lows[0]).ssa, step=step.ssa))
+        with IndexBuilder(builder_at_end(block, last.location), CONTRACT).active() as b:
+            for loop, low, high, distance in zip(loops, lows, highs, self.distances, strict=True):
+                first = Scalar(block.args[0], "index") + -distance
+                loop.set_bounds(b.index(b.imin(first + step, high)).ssa, b.index(b.imax(first, low)).ssa)
+                assert loop.parent is not None
+                b.builder.insert(loop.parent.detach_op(loop))
         locate(tiles, last.location)
 
     def _rows(self) -> Extent:
         """The number of rows per tile: an even number of tiles of equal length, long enough to repeat little work."""
         b, target, halo = self.b, self.target, max(self.before[0] + self.behind[0], 1)
         upper = b.as_extent(Scalar(self.loops[-1].upper, "index"))
-        long = b.imul(quotient(b, upper, 2 * halo * target.tile_per_halo), 2)
-        short = b.imul(quotient(b, upper, 2 * halo * target.least_per_halo), 2)
+        long = quotient(b, upper, 2 * halo * target.tile_per_halo) * 2
+        short = quotient(b, upper, 2 * halo * target.least_per_halo) * 2
         count = b.imax(b.imax(long, b.imin(short, target.fewest_tiles)), 1)
-        return b.imax(quotient(b, b.iadd(upper, b.isub(count, 1)), count), 1)
+        return b.imax(quotient(b, upper + (count - 1), count), 1)
 
     def _use_row_buffer(self, value: ValueOp) -> ValueOp:
         """Declare a buffer for the last rows of a value, and replace the value by it."""

@@ -25,7 +25,7 @@ class PatternOperands(NamedTuple):
 def pattern_of(b: LoopBuilder, buffers: Buffers, op: PatternOp, first: int) -> PatternOperands:
     """The pattern whose indices and indptr are operands `first` and `first + 1` of an operation."""
     indices, indptr = op.arguments[first : first + 2]
-    slices, entries = b.isub(buffers.shape(indptr)[0], 1), buffers.shape(indices)[0]
+    slices, entries = buffers.shape(indptr)[0] - 1, buffers.shape(indices)[0]
     return PatternOperands(buffers.buffer(indices), buffers.buffer(indptr), slices, entries)
 
 

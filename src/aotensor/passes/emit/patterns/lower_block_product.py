@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from xdsl.dialects import arith, vector
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import DenseArrayBase, VectorType, i1, i64
 from xdsl.ir import SSAValue
 
@@ -56,8 +56,8 @@ def lower_block_product(b: LoopBuilder, buffers: Buffers, op: PatternOp, target:
     """Lower `block_product`, y = A·x; on several cores if the operation is marked so."""
     own, b.fastmath = b.fastmath, op.fastmath
     loops = _Blocks(b, buffers, op, target)
-    blocks = b.iadd(b.ifloordiv(loops.p.entries, b.imax(loops.p.slices, 1)), 1)
-    work = b.imul(b.imul(blocks, loops.columns), 2 * loops.height * loops.width)
+    blocks = loops.p.entries // b.imax(loops.p.slices, 1) + 1
+    work = blocks * loops.columns * (2 * loops.height * loops.width)
     each_row(b, op, target, loops.p.slices, work, lambda: loops.row, 0, loops.p.indptr)
     b.fastmath = own
 
@@ -188,7 +188,7 @@ class _Blocks:
     def _each_block(
         self, i: Scalar, start: Sequence[Scalar], body: Callable[[Scalar, list[Scalar]], list[Scalar]]
     ) -> list[Scalar]:
-        first, last = (self.b.position(self.p.indptr, k) for k in (i, self.b.iadd(i, 1)))
+        first, last = (self.b.position(self.p.indptr, k) for k in (i, i + 1))
         return self.b.loop(first, last, start, body, is_vectorisable=False, is_unrolled=False)
 
     def _each_line(
@@ -218,10 +218,10 @@ class _Blocks:
         done: Extent = 0
         for count in (2, 1):
             step = count * lanes
-            end = b.imul(b.ifloordiv(self.columns, step), step)
+            end = self.columns // step * step
 
             def tile(at: Scalar, _: list[Scalar], count: int = count) -> Sequence[Scalar]:
-                body([Piece(b.index(b.iadd(at, k * lanes)), lanes, None) for k in range(count)])
+                body([Piece(b.index(at + k * lanes), lanes, None) for k in range(count)])
                 return ()
 
             if not isinstance(end, int) or not isinstance(done, int) or end > done:
@@ -237,7 +237,7 @@ class _Blocks:
 
             b.loop(done, self.columns, (), single, is_vectorisable=False, is_unrolled=False)
             return
-        left = b.isub(self.columns, done)
+        left = self.columns - done
 
         def rest(at: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
             body([Piece(at, lanes, self._mask(b.index(left), lanes))])
@@ -271,17 +271,7 @@ class _Blocks:
             self.b.store_vector(x.ssa, buffer, [*at, piece.start], piece.mask)
 
     def _sums(self, sums: Sequence[Scalar], xs: Sequence[Scalar], ys: Sequence[Scalar]) -> list[Scalar]:
-        return [self._add(total, self._mul(x, y)) for total, x, y in zip(sums, xs, ys, strict=True)]
-
-    def _add(self, x: Scalar, y: Scalar) -> Scalar:
-        if x.dtype != "raw":
-            return self.b.add(x, y)
-        return self.b.emit(arith.AddfOp(x.ssa, y.ssa, self.b.fastmath), "raw")
-
-    def _mul(self, x: Scalar, y: Scalar) -> Scalar:
-        if x.dtype != "raw":
-            return self.b.mul(x, y)
-        return self.b.emit(arith.MulfOp(x.ssa, y.ssa, self.b.fastmath), "raw")
+        return [total + x * y for total, x, y in zip(sums, xs, ys, strict=True)]
 
     def _total(self, parts: Sequence[Scalar]) -> Scalar:
         """The sum of all lanes by halving: add the second half of the lanes to the first until one number is left."""
@@ -289,7 +279,7 @@ class _Blocks:
         held = list(parts)
         while wide > 1:
             wide //= 2
-            held = [self._add(x, held[k + wide]) if k + wide < len(held) else x for k, x in enumerate(held[:wide])]
+            held = [x + held[k + wide] if k + wide < len(held) else x for k, x in enumerate(held[:wide])]
         (found,) = held
         if found.dtype != "raw":
             return found
@@ -299,7 +289,7 @@ class _Blocks:
         while lanes > 1:
             lanes //= 2
             halves = [self._part(found, range(start, start + lanes)) for start in (0, lanes)]
-            found = self._add(*halves)
+            found = halves[0] + halves[1]
         return self.b.emit(vector.ExtractOp(found.ssa, [0], element_type(self.dtype)), self.dtype)
 
     def _part(self, x: Scalar, lanes: range) -> Scalar:

@@ -38,8 +38,8 @@ class _Product:
     def each_row(self, begin: Callable[[], Callable[[Scalar], object]], own: Extent) -> None:
         """Emit rows in chunks of equal numbers of entries. own: elements that each chunk initializes."""
         b = self.b
-        left, right = (b.iadd(b.ifloordiv(x.entries, b.imax(x.slices, 1)), 1) for x in (self.p, self.q))
-        work = b.imul(b.imul(left, right), _TERM)  # of a row of mean length
+        left, right = (x.entries // b.imax(x.slices, 1) + 1 for x in (self.p, self.q))
+        work = left * right * _TERM  # of a row of mean length
         each_row(b, self.op, self.target, self.p.slices, work, begin, own, self.p.indptr)
 
     def marks(self, like: SSAValue) -> Vector:
@@ -56,8 +56,8 @@ def lower_sorted_product(b: LoopBuilder, buffers: Buffers, op: PatternOp, target
         lower_product_count(b, buffers, op, target)
         return
     product, bits = _Product(b, buffers, op, target), pattern_products.BITS
-    many = b.ifloordiv(b.iadd(product.minor, bits - 1), bits)
-    groups = b.ifloordiv(b.iadd(many, bits - 1), bits)
+    many = (product.minor + (bits - 1)) // bits
+    groups = (many + (bits - 1)) // bits
     inline_kernel(b, pattern_products.sorted_rows, product.p, product.q, many, groups, indices, indptr)
 
 

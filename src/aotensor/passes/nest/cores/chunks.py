@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Final
@@ -12,13 +13,13 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, ModuleO
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from aotensor.ir.index_builder import Extent, IndexBuilder
+from aotensor.ir.index_builder import Extent, IndexBuilder, end_of_block
 from aotensor.ir.location import LocatedBuilder, builder_at_end, builder_before, locate
 from aotensor.ir.nest.chunks import ChunkSizeOp, ChunksOp
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import BalanceOp, DoOp, PrefetchOp, ValueOp, YieldOp
 from aotensor.ir.nest.tree import known_extent, statements
-from aotensor.ir.scalar_builder import CONTRACT, Scalar
+from aotensor.ir.scalar_builder import CONTRACT, Scalar, ScalarBuilder
 from aotensor.ir.types import element_bytes
 from aotensor.ir.upstream import walk
 from aotensor.passes.nest.cores.sums import Sum, neutral
@@ -41,7 +42,8 @@ class Chunks:
         self.loop, self.target, self.sums = loop, target, sums
         self.before = builder_before(loop)
         self.b = IndexBuilder(self.before, CONTRACT)
-        self.work: Extent = work_of_iteration(self.b, loop)
+        with self.b.active():
+            self.work: Extent = work_of_iteration(self.b, loop)
         self.least = target.fill_work if _is_fill(loop) else target.chunk_work
 
     def is_little(self) -> bool:
@@ -57,7 +59,8 @@ class Chunks:
     def build(self) -> None:
         """Replace the loop by a loop over chunks."""
         loop, b = self.loop, self.b
-        rows = self._rows()
+        with b.active():
+            rows = self._rows()
         self._report()
         size = b.index(rows).ssa
         count = self._count(rows) if self.sums else size
@@ -120,11 +123,11 @@ class Chunks:
         b, target = self.b, self.target
         tensors = [sum.value.result for sum in self.sums if not sum.is_number]
         counts = [elements(b, x) for x in tensors]
-        count = reduce(b.iadd, counts)
-        whole, pair = b.imul(self._extent(), self.work), self._work_of_pair(counts)
+        count = reduce(operator.add, counts)
+        whole, pair = self._extent() * self.work, self._work_of_pair(counts)
         # May overflow to 0, but only for extents that no allocatable tensor has.
-        two, more = (quotient(b, whole, b.imax(b.imul(count, n), 1)) for n in (pair, target.sum_work))
-        return b.iadd(b.imax(more, b.imin(two, 1)), 1)
+        two, more = (quotient(b, whole, b.imax(count * n, 1)) for n in (pair, target.sum_work))
+        return b.imax(more, b.imin(two, 1)) + 1
 
     def _work_of_pair(self, counts: Sequence[Extent]) -> Extent:
         """Work per element of the sums from which a second chunk pays.
@@ -135,10 +138,10 @@ class Chunks:
         kinds = [sum.kind.element_type for sum in self.sums if not sum.is_number]
         if all(sum.is_scattered and sum.kind.get_num_dims() == 1 for sum in self.sums if not sum.is_number):
             return target.pair_work  # scattered elements: with far memory the scatter takes longer, too
-        size = reduce(b.iadd, (b.imul(n, element_bytes(kind)) for n, kind in zip(counts, kinds, strict=True)))
+        size = reduce(operator.add, (n * element_bytes(kind) for n, kind in zip(counts, kinds, strict=True)))
         if isinstance(size, int):
             return target.pair_work if size <= target.near_bytes else target.far_pair_work
-        is_near = b.compare("le", b.index(size), b.index(target.near_bytes))
+        is_near = b.index(size) <= target.near_bytes
         return b.as_extent(b.select(is_near, b.index(target.pair_work), b.index(target.far_pair_work)))
 
     def _group(self) -> Extent:
@@ -166,9 +169,10 @@ class Chunks:
         chunks.
         """
         loop = self.loop
-        end = inside.insert(arith.AddiOp(start, size)).result
-        end = inside.insert(arith.MinSIOp(end, loop.upper)).result
-        number = inside.insert(arith.DivUIOp(start, size)).result if parts else start
+        end = end_of_block(inside, start, size, loop.upper)
+        number = start
+        if parts:
+            number = ScalarBuilder(inside).unsigned_div(Scalar(start, "index"), Scalar(size, "index")).ssa
         own = [self._begin(inside, sum, (part, number)) for sum, part in zip(self.sums, parts, strict=True)]
         begin = start
         if balance is not None:
@@ -219,16 +223,16 @@ class Chunks:
         b, target = self.b, self.target
         n = extent(b, sum.value.result, 0)
         assert n is not None
-        rows = quotient(b, elements(b, sum.value.result), b.imax(n, 1))
-        work = b.imul(b.as_extent(Scalar(count, "index")), b.imul(rows, _ADDED))
-        group = target.chunk_group if _is_innermost(along) else target.row_group
-        size = b.index(_size(b, n, work, target.chunk_work, target.most_chunks, group)).ssa
+        with b.active():
+            rows = quotient(b, elements(b, sum.value.result), b.imax(n, 1))
+            work = b.as_extent(Scalar(count, "index")) * (rows * _ADDED)
+            group = target.chunk_group if _is_innermost(along) else target.row_group
+            size = b.index(_size(b, n, work, target.chunk_work, target.most_chunks, group)).ssa
         upper = b.index(n).ssa
         block = Block(arg_types=[IndexType()])
         start = block.args[0]
         inside = builder_at_end(block, self.loop.location)
-        end = inside.insert(arith.AddiOp(start, size)).result
-        end = inside.insert(arith.MinSIOp(end, upper)).result
+        end = end_of_block(inside, start, size, upper)
         chunks = ForOp(upper, block, step=size)
         chunks.reschedule(cores=True)
         inside.insert(added)
@@ -248,13 +252,14 @@ def write_chunks(module: ModuleOp) -> None:
     """Replace `nest.chunk_size` and `nest.chunks` by their arithmetic, and mark the operations of that arithmetic."""
     for op in [x for x in walk(module) if isinstance(x, ChunkSizeOp | ChunksOp)]:
         b = IndexBuilder(builder_before(op), CONTRACT)
-        extent, *rest = (b.as_extent(Scalar(x, "index")) for x in op.operands)
-        if isinstance(op, ChunksOp):
-            found = quotient(b, b.iadd(extent, b.isub(rest[0], 1)), rest[0])
-            kind: type[Operation] = arith.DivSIOp
-        else:
-            found = rows_of_chunk(b, extent, rest[0], op.least.value.data, rest[1], rest[2])
-            kind = arith.MuliOp
+        with b.active():
+            extent, *rest = (b.as_extent(Scalar(x, "index")) for x in op.operands)
+            if isinstance(op, ChunksOp):
+                found = quotient(b, extent + (rest[0] - 1), rest[0])
+                kind: type[Operation] = arith.DivSIOp
+            else:
+                found = rows_of_chunk(b, extent, rest[0], op.least.value.data, rest[1], rest[2])
+                kind = arith.MuliOp
         x = b.index(found).ssa
         if isinstance(x.owner, kind):
             x.owner.attributes[CHUNKS if isinstance(op, ChunksOp) else CHUNK_SIZE] = UnitAttr()
