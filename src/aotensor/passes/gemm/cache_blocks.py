@@ -71,7 +71,7 @@ def define_blocked(tile: Tile, target: Target) -> func.FuncOp:
         first, second = b.extent_of(a, 0), b.extent_of(a, 1)
         assert isinstance(first, Scalar) and isinstance(second, Scalar)
         extents = b.extent_of(c, 0), b.extent_of(c, 1), b.select(transpose_a, first, second)
-        sources = [transpose_a.ssa, a, b.not_(transpose_b).ssa, x]
+        sources = [transpose_a.ssa, a, (~transpose_b).ssa, x]
         Blocked(b, tile, target, form, extents, (sources, [c])).run()
         return [b.constant(0, "int32")]
 
@@ -134,7 +134,7 @@ class Blocked:
     def _memory(self, axis: _Partition, width: int) -> SSAValue:
         """Allocate memory for the panels of one block."""
         b = self.b
-        sizes = [b.index(b.ifloordiv(axis.size, width)).ssa, b.index(self.k.size).ssa]
+        sizes = [b.index(axis.size // width).ssa, b.index(self.k.size).ssa]
         kind = memref_type_of(self.tile.element, [None, None, width])
         op = memref.AllocOp(sizes, [], kind, alignment=IntegerAttr(ALIGNMENT, i64))
         b.builder.insert(op)
@@ -148,37 +148,30 @@ class Blocked:
         """
         b, tile = self.b, self.tile
         axes = (self.m, self.n, self.k)
-        offsets = [b.imul(k, axis.size) for k, axis in zip(number, axes, strict=True)]
+        offsets = [k * axis.size for k, axis in zip(number, axes, strict=True)]
         height, width, depth = (
-            b.imin(b.isub(axis.extent, offset), axis.size) for axis, offset in zip(axes, offsets, strict=True)
+            b.imin(axis.extent - offset, axis.size) for axis, offset in zip(axes, offsets, strict=True)
         )
-        starts = list(map(b.iadd, self.corner, offsets))
+        starts = [x + y for x, y in zip(self.corner, offsets, strict=True)]
         is_new = b.compare("eq", number[0], b.index(0))
         across = b.ceildiv(width, tile.columns)
         down = b.ceildiv(height, tile.rows)
         new = b.index(b.select(is_new, b.index(across), b.index(0)))
-        is_kept = b.and_(
-            b.compare("gt", number[1], b.index(0)),
-            b.compare("eq", b.index(b.imul(self.m.count, self.k.count)), b.index(1)),
-        )
+        is_kept = (number[1] > 0) & b.compare("eq", b.index(self.m.count * self.k.count), b.index(1))
         left = b.select(is_kept, b.index(0), b.index(down))
-        elements = b.imul(depth, max(tile.columns, tile.rows) * _PACKED)
+        elements = depth * (max(tile.columns, tile.rows) * _PACKED)
         operands = [
             new.ssa, *self.sources, *(b.index(x).ssa for x in (*starts, height, width, depth)), *packed,
         ]  # fmt: skip
-        call_on_cores(
-            b, self.target, self.form.symbol("panels", tile), b.iadd(new, left), elements, operands, self.on_cores
-        )
+        call_on_cores(b, self.target, self.form.symbol("panels", tile), new + left, elements, operands, self.on_cores)
         part = self._rows_of_part(down, across)
         parts = b.ceildiv(down, part)
-        work = b.imul(b.imul(part, depth), tile.rows * tile.vectors * FUSED)
+        work = part * depth * (tile.rows * tile.vectors * FUSED)
         is_first = b.compare("eq", number[2], b.index(0))
         operands = [
             is_first.ssa, *(b.index(x).ssa for x in (*starts, part, down, across, depth)), *packed, *self.result,
         ]  # fmt: skip
-        call_on_cores(
-            b, self.target, self.form.symbol("tiles", tile), b.imul(parts, across), work, operands, self.on_cores
-        )
+        call_on_cores(b, self.target, self.form.symbol("tiles", tile), parts * across, work, operands, self.on_cores)
 
     def _rows_of_part(self, down: Extent, across: Extent) -> Extent:
         """Panels of A whose tiles are computed together: as many as fit in cache, fewer if there are few tiles."""
@@ -200,7 +193,7 @@ def _partition(b: KernelBuilder, extent: Extent, largest: int, multiple: int) ->
     """Split an axis into equal blocks of at most about `largest` elements, in multiples of `multiple`."""
     units = b.ceildiv(extent, multiple)
     count = b.imax(b.ceildiv(units, max(largest // multiple, 1)), 1)
-    return _Partition(extent, count, b.imul(b.ceildiv(units, count), multiple))
+    return _Partition(extent, count, b.ceildiv(units, count) * multiple)
 
 
 # --- what a chunk does -----------------------------------------------------------------------------------------------
@@ -235,7 +228,7 @@ def call_on_cores(
 def range_of_chunk(b: KernelBuilder, args: Sequence[SSAValue]) -> tuple[Scalar, Scalar]:
     """The start and the end of a chunk, from its first three arguments: start, size, and the end of all chunks."""
     start, size, count = (Scalar(x, "index") for x in args[:3])
-    return start, b.index(b.imin(b.iadd(start, size), count))
+    return start, b.index(b.imin(start + size, count))
 
 
 def define_panels(tile: Tile, form: Form) -> func.FuncOp:
@@ -258,7 +251,7 @@ def define_panels(tile: Tile, form: Form) -> func.FuncOp:
             b.builder.insert(func.CallOp(form.symbol(f"pack{width}", tile), [*bounds, *operands], []))
 
         pack(tile.columns, start, b.imin(end, new), *x, j, p, n, k, panels_b)
-        pack(tile.rows, b.isub(start, new), b.isub(end, new), *a, i, p, m, k, panels_a)
+        pack(tile.rows, start - new, end - new, *a, i, p, m, k, panels_a)
         return ()
 
     return define(form.symbol("panels", tile), tile.dtype, arguments, body)
@@ -280,14 +273,14 @@ def define_tiles(tile: Tile, form: Form) -> func.FuncOp:
         panels = args[11:]
 
         def column(unit: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-            number = b.index(b.ifloordiv(unit, across))
-            jp = b.isub(unit, b.imul(number, across))
-            first = b.imul(number, part)
-            last = b.imin(b.iadd(first, part), down)
-            column = b.iadd(j, b.imul(jp, tile.columns))
+            number = b.index(unit // across)
+            jp = unit - number * across
+            first = number * part
+            last = b.imin(first + part, down)
+            column = j + jp * tile.columns
 
             def one(ip: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-                row = b.iadd(i, b.imul(ip, tile.rows))
+                row = i + ip * tile.rows
                 numbers = [b.index(x).ssa for x in (row, column, p, ip, jp, k)]
                 b.builder.insert(func.CallOp(form.symbol("tile", tile), [is_first, *numbers, *panels], []))
                 return ()

@@ -48,7 +48,7 @@ def define_direct(tile: Tile) -> func.FuncOp:
         transpose_b = Scalar(args[2], "bool")
         a, x, c = args[3:]
         m, k = b.extent_of(a, 0), b.extent_of(a, 1)
-        rows = start, b.imin(b.isub(m, start), size)
+        rows = start, b.imin(m - start, size)
         return b.branch(
             transpose_b,
             lambda: _dot_products(b, tile, rows, b.reinterpret(a, [m, k]), x, c),
@@ -68,16 +68,16 @@ def _cover(
     size, *smaller = sizes
 
     def pieces() -> Sequence[Scalar]:
-        last = b.isub(extent, size)
+        last = extent - size
         b.emit_loop(
             b.ceildiv(extent, size),
-            lambda number: body(size, b.index(b.iadd(start, b.imin(b.imul(number, size), last)))),
+            lambda number: body(size, b.index(start + b.imin(number * size, last))),
         )
         return ()
 
     if not smaller:
         return pieces()
-    fits = b.compare("ge", b.index(extent), b.index(size))
+    fits = b.index(extent) >= size
     return b.branch(fits, pieces, lambda: _cover(b, extent, smaller, body, start))
 
 
@@ -93,7 +93,7 @@ def _rank_one_updates(
 ) -> Sequence[Scalar]:
     """Emit C = Σ_p A[:, p]·B[p, :], tile by tile."""
     n = b.extent_of(c, 1)
-    whole = b.imul(b.ifloordiv(n, tile.columns), tile.columns)
+    whole = n // tile.columns * tile.columns
 
     def several(rows: int, i: Scalar) -> None:
         def update(vectors: int, lanes: int, j: Extent, last: SSAValue | None = None) -> Sequence[Scalar]:
@@ -114,30 +114,28 @@ _Update: TypeAlias = Callable[..., Sequence[Scalar]]
 
 def _masked_rest(b: KernelBuilder, tile: Tile, start: Extent, n: Extent, update: _Update) -> None:
     """Emit the columns from `start` on, fewer than a tile has: as few vectors as possible, the last one masked."""
-    rest = b.isub(n, start)
+    rest = n - start
 
     def some(vectors: int) -> Sequence[Scalar]:
         before = (vectors - 1) * tile.lanes
 
         def last() -> Sequence[Scalar]:
-            return update(vectors, tile.lanes, start, b.first_lanes(b.isub(rest, before), tile.lanes))
+            return update(vectors, tile.lanes, start, b.first_lanes(rest - before, tile.lanes))
 
         def these() -> Sequence[Scalar]:
             if vectors == tile.vectors:
                 return last()
-            return b.branch(
-                b.compare("gt", b.index(rest), b.index(before + tile.lanes)), lambda: some(vectors + 1), last
-            )
+            return b.branch(b.index(rest) > before + tile.lanes, lambda: some(vectors + 1), last)
 
-        return b.branch(b.compare("gt", b.index(rest), b.index(before)), these, lambda: ())
+        return b.branch(b.index(rest) > before, these, lambda: ())
 
     some(1)
 
 
 def _rest_in_pieces(b: KernelBuilder, tile: Tile, start: Extent, n: Extent, update: _Update) -> None:
     """Emit the remaining columns from `start` on: whole vectors while they fit, then scalars."""
-    vectors = b.imul(b.ifloordiv(b.isub(n, start), tile.lanes), tile.lanes)
-    single = b.iadd(start, vectors)
+    vectors = (n - start) // tile.lanes * tile.lanes
+    single = start + vectors
     b.sweep(start, single, (), lambda j, _: update(1, tile.lanes, j), step=tile.lanes)
     b.sweep(single, n, (), lambda j, _: update(1, 1, j))
 
@@ -154,12 +152,12 @@ def _update(
     a, x, c = matrices
     sums = accumulate(
         b, tile, b.extent_of(a, 1),
-        lambda p, r: b.fetch(a, [b.iadd(i, r), p], tile.dtype),
-        lambda p, v: b.read(x, [p, b.iadd(j, v * tile.lanes)], tile.lanes, masks[v]),
+        lambda p, r: b.fetch(a, [i + r, p], tile.dtype),
+        lambda p, v: b.read(x, [p, j + v * tile.lanes], tile.lanes, masks[v]),
     )  # fmt: skip
     for number, value in enumerate(sums):
         r, v = divmod(number, tile.vectors)
-        b.write(value, c, [b.iadd(i, r), b.iadd(j, v * tile.lanes)], masks[v])
+        b.write(value, c, [i + r, j + v * tile.lanes], masks[v])
 
 
 # --- dot products ----------------------------------------------------------------------------------------------------
@@ -178,14 +176,14 @@ def _dots_of_matrices(b: KernelBuilder, tile: Tile, a: SSAValue, x: SSAValue, c:
     def dots(rows: int, columns: int, i: Scalar, j: Scalar) -> None:
         sums = accumulate_dots(
             b, tile, b.extent_of(a, 1), (rows, columns),
-            lambda r, p, mask: b.read(a, [b.iadd(i, r), p], tile.lanes, mask),
-            lambda s, p, mask: b.read(x, [b.iadd(j, s), p], tile.lanes, mask),
+            lambda r, p, mask: b.read(a, [i + r, p], tile.lanes, mask),
+            lambda s, p, mask: b.read(x, [j + s, p], tile.lanes, mask),
         )  # fmt: skip
         for r in range(rows):
             row = b.sums_of_lanes(sums[r * columns : (r + 1) * columns])
             at = 0
             for part in row:
-                b.write(part, c, [b.iadd(i, r), b.iadd(j, at)])
+                b.write(part, c, [i + r, j + at])
                 at += b.lanes_of(part)
 
     return dots
@@ -212,7 +210,7 @@ def define_few_rows(tile: Tile) -> func.FuncOp:
         def columns(width: int, j: Scalar) -> None:
             _cover(b, b.extent_of(c, 0), heights, lambda rows, i: dots(rows, width, i, j))
 
-        count = b.imin(b.isub(b.extent_of(c, 1), start), size)
+        count = b.imin(b.extent_of(c, 1) - start, size)
         return _cover(b, count, [DOT_COLUMNS, 1], columns, start)
 
     return define(few_rows_symbol(tile), tile.dtype, [index, index, matrix, matrix, matrix], body)
@@ -242,8 +240,8 @@ def accumulate_dots(
     """
     rows, columns = shape
     pairs = [(r, s) for r in range(rows) for s in range(columns)]
-    whole = b.imul(b.ifloordiv(k, tile.lanes), tile.lanes)
-    rest = b.first_lanes(b.isub(k, whole), tile.lanes)
+    whole = k // tile.lanes * tile.lanes
+    rest = b.first_lanes(k - whole, tile.lanes)
 
     def advance(mask: SSAValue | None) -> Callable[[Scalar, list[Scalar]], Sequence[Scalar]]:
         def step(p: Scalar, sums: list[Scalar]) -> Sequence[Scalar]:
@@ -267,10 +265,10 @@ def is_cheaper_by_dots(
     or copied, in quarters of a cycle.
     """
     m, n, k, copied = (b.imin(extent, LONGEST) for extent in (m, n, k, copied))
-    steps = b.imul(b.ceildiv(k, tile.lanes), 2)
-    dots = b.iadd(b.imul(b.imul(m, n), b.iadd(steps, tile.lanes // 2)), b.imul(b.imul(copied, k), packing))
-    height = b.imul(b.ceildiv(m, tile.rows), tile.rows)
-    width = b.imul(b.ceildiv(n, tile.columns), tile.columns)
-    tiles = b.imul(b.imul(height, b.imul(b.ifloordiv(width, tile.lanes), 2)), k)
-    packed = b.iadd(b.imul(b.imul(b.iadd(height, width), k), packing), _CALLS)
-    return b.compare("lt", b.index(dots), b.index(b.iadd(tiles, packed)))
+    steps = b.ceildiv(k, tile.lanes) * 2
+    dots = m * n * (steps + tile.lanes // 2) + copied * k * packing
+    height = b.ceildiv(m, tile.rows) * tile.rows
+    width = b.ceildiv(n, tile.columns) * tile.columns
+    tiles = height * (width // tile.lanes * 2) * k
+    packed = (height + width) * k * packing + _CALLS
+    return b.index(dots) < tiles + packed

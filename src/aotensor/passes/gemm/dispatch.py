@@ -123,9 +123,9 @@ def _dispatch(b: KernelBuilder, tile: Tile, target: Target, args: Sequence[SSAVa
     first, second = b.extent_of(a, 0), b.extent_of(a, 1)
     assert isinstance(first, Scalar) and isinstance(second, Scalar)
     k = b.select(transpose_a, first, second)
-    work = b.imul(b.imul(b.imin(m, LONGEST), b.imin(n, LONGEST)), b.imin(k, LONGEST))
+    work = b.imin(m, LONGEST) * b.imin(n, LONGEST) * b.imin(k, LONGEST)
     (done,) = b.branch(
-        b.compare("ge", b.index(work), b.index(target.blas_work)),
+        b.index(work) >= target.blas_work,
         lambda: [b.emit(func.CallOp(_blas_symbol(tile), args, [i1]), "bool")],
         lambda: [b.constant(False, "bool")],
     )
@@ -155,14 +155,14 @@ def _own_kernel(
     def one_column() -> Sequence[Scalar]:
         """Emit a product with one column as a row: Cᵀ = op(B)ᵀ·op(A)ᵀ, where op(B) is a vector in any order."""
         row = b.matrix(x, b.constant(False, "bool"), 1, k)
-        return direct(b.not_(transpose_a), row, a, b.reinterpret(c, [b.index(1), m]))
+        return direct(~transpose_a, row, a, b.reinterpret(c, [b.index(1), m]))
 
     def several_columns() -> Sequence[Scalar]:
         view = b.matrix(a, transpose_a, m, k)
         if not target.packs_products:
-            is_possible = b.not_(b.and_(transpose_a, transpose_b))
+            is_possible = ~(transpose_a & transpose_b)
             return b.branch(
-                b.or_(b.compare("eq", b.index(m), b.index(1)), is_possible),
+                b.compare("eq", b.index(m), b.index(1)) | is_possible,
                 lambda: on_cores(view),
                 lambda: _without_memory(b, tile, view, b.matrix(x, transpose_b, k, n), c),
             )
@@ -181,7 +181,7 @@ def _own_kernel(
 
     def few_rows() -> Sequence[Scalar]:
         """Emit calls of the kernel for few rows of A, for chunks of columns."""
-        work = quotient(b, b.imul(b.imul(m, k), FUSED), tile.lanes)
+        work = quotient(b, m * k * FUSED, tile.lanes)
         size = b.index(rows_of_chunk(b, n, work, target.chunk_work, target.most_chunks, DOT_COLUMNS))
 
         def chunk(start: Scalar) -> None:
@@ -192,7 +192,7 @@ def _own_kernel(
 
     def on_cores(view: SSAValue) -> Sequence[Scalar]:
         """Emit calls of the direct kernel for chunks of rows."""
-        work = quotient(b, b.imul(b.imul(n, k), FUSED), tile.lanes)
+        work = quotient(b, n * k * FUSED, tile.lanes)
         size = b.index(rows_of_chunk(b, m, work, target.chunk_work, target.most_chunks, ROWS))
         operands = [size.ssa, transpose_b.ssa, view, x, c]
 
@@ -237,11 +237,11 @@ def _has_few_rows(
     """Emit the test whether A·Bᵀ is much work for rows of A that stay in cache while rows of B are read once."""
     m, _, k = extents
     transpose_a, transpose_b = flags
-    bytes_of_a = b.imul(b.imul(b.imin(m, LONGEST), b.imin(k, LONGEST)), dtypes.itemsize(tile.dtype))
-    is_few = b.and_(b.compare("gt", b.index(m), b.index(_PASS)), b.compare("le", b.index(m), b.index(tile.rows)))
-    is_held = b.compare("le", b.index(bytes_of_a), b.index(target.direct_bytes // _PART_OF_CACHE))
-    is_much = b.compare("gt", b.index(work), b.index(target.direct_work))
-    return b.and_(b.and_(transpose_b, b.not_(transpose_a)), b.and_(is_few, b.and_(is_held, is_much)))
+    bytes_of_a = b.imin(m, LONGEST) * b.imin(k, LONGEST) * dtypes.itemsize(tile.dtype)
+    is_few = (b.index(m) > _PASS) & (b.index(m) <= tile.rows)
+    is_held = b.index(bytes_of_a) <= target.direct_bytes // _PART_OF_CACHE
+    is_much = b.index(work) > target.direct_work
+    return transpose_b & ~transpose_a & (is_few & (is_held & is_much))
 
 
 def _is_direct(
@@ -255,14 +255,14 @@ def _is_direct(
     """Emit the test for the direct kernel: is the product one row, or too small to pack? It lacks Aᵀ·Bᵀ."""
     m, n, k = extents
     transpose_a, transpose_b = flags
-    is_little = b.compare("le", b.index(work), b.index(target.direct_work))
-    is_small = b.and_(is_little, b.or_(b.not_(transpose_b), is_cheaper_by_dots(b, tile, m, n, k)))
-    is_flat = b.compare("le", b.index(m), b.index(tile.rows))
+    is_little = b.index(work) <= target.direct_work
+    is_small = is_little & (~transpose_b | is_cheaper_by_dots(b, tile, m, n, k))
+    is_flat = b.index(m) <= tile.rows
     few = b.select(transpose_b, b.index(_DOT_COLUMNS), b.index(tile.columns * 3 // 4))
-    is_thin = b.and_(b.not_(transpose_a), b.compare("lt", b.index(n), few))
+    is_thin = ~transpose_a & (b.index(n) < few)
     is_single = b.compare("eq", b.index(m), b.index(1))
-    is_possible = b.not_(b.and_(transpose_a, transpose_b))
-    return b.or_(is_single, b.and_(is_possible, b.or_(is_small, b.or_(is_flat, is_thin))))
+    is_possible = ~(transpose_a & transpose_b)
+    return is_single | (is_possible & (is_small | (is_flat | is_thin)))
 
 
 def _is_in_cache(
@@ -280,11 +280,8 @@ def _is_in_cache(
     m, n, k = (b.imin(extent, LONGEST) for extent in extents)
     transpose_a, transpose_b = flags
     itemsize = dtypes.itemsize(tile.dtype)
-    row = b.imul(n, itemsize)
-    is_short = b.and_(
-        b.compare("le", b.index(row), b.index(target.direct_row)),
-        b.or_(b.not_(transpose_a), b.compare("lt", b.index(b.imul(m, itemsize)), b.index(target.direct_row))),
-    )
-    is_held = b.compare("le", b.index(b.imul(row, k)), b.index(target.direct_bytes))
-    is_held = b.or_(is_held, b.compare("le", b.index(m), b.index(ROWS * _FEW_PASSES)))
-    return b.and_(b.not_(transpose_b), b.and_(is_short, is_held))
+    row = n * itemsize
+    is_short = (b.index(row) <= target.direct_row) & (~transpose_a | (b.index(m * itemsize) < target.direct_row))
+    is_held = b.index(row * k) <= target.direct_bytes
+    is_held |= b.index(m) <= ROWS * _FEW_PASSES
+    return ~transpose_b & (is_short & is_held)

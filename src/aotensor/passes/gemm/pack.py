@@ -62,8 +62,8 @@ class _Pack:
         b = self.b
 
         def pack_panel(panel: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-            shift = b.imul(panel, self.width)
-            start, rest = b.iadd(w, shift), b.imin(b.isub(live, shift), self.width)
+            shift = panel * self.width
+            start, rest = w + shift, b.imin(live - shift, self.width)
             whole = b.compare("eq", b.index(rest), b.index(self.width))
             (done,) = b.branch(whole, lambda: self._pack_whole(panel, start, p, count), lambda: [b.index(0)])
             self._copy_elements(panel, start, p, (done, count), rest)
@@ -74,17 +74,17 @@ class _Pack:
             return ()
 
         first, last = numbers
-        end = b.imin(last, b.ifloordiv(live, self.width))  # of a contiguous array
-        is_many = b.and_(self.is_row, b.compare("ge", b.index(b.isub(end, first)), b.index(_TOGETHER)))
+        end = b.imin(last, live // self.width)  # of a contiguous array
+        is_many = self.is_row & (b.index(end - first) >= _TOGETHER)
 
         def pack_together() -> Sequence[Scalar]:
-            groups = b.imul(b.ifloordiv(b.isub(end, first), _TOGETHER), _TOGETHER)
+            groups = (end - first) // _TOGETHER * _TOGETHER
 
             def pack_group(start: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-                self._copy_together(start, b.iadd(w, b.imul(start, self.width)), p, count)
+                self._copy_together(start, w + start * self.width, p, count)
                 return ()
 
-            rest = b.iadd(first, groups)
+            rest = first + groups
             b.sweep(first, rest, (), pack_group, _TOGETHER)
             b.sweep(rest, last, (), pack_panel)
             return ()
@@ -96,11 +96,11 @@ class _Pack:
         b = self.b
 
         def copy_row(q: Scalar) -> None:
-            row = b.iadd(p, q)
+            row = p + q
             for number in range(_TOGETHER):
                 for at in self.offsets:
-                    value = b.read(self.source, [row, b.iadd(w, number * self.width + at)], self.lanes)
-                    b.write(value, self.target, [b.iadd(panel, number), q, at])
+                    value = b.read(self.source, [row, w + (number * self.width + at)], self.lanes)
+                    b.write(value, self.target, [panel + number, q, at])
 
         b.emit_loop(count, copy_row)
 
@@ -116,7 +116,7 @@ class _Pack:
         b = self.b
 
         def copy_row(q: Scalar) -> None:
-            values = [b.read(self.source, [b.iadd(p, q), b.iadd(w, at)], self.lanes) for at in self.offsets]
+            values = [b.read(self.source, [p + q, w + at], self.lanes) for at in self.offsets]
             for at, value in zip(self.offsets, values, strict=True):
                 b.write(value, self.target, [panel, q, at])
 
@@ -129,22 +129,22 @@ class _Pack:
         The last block of columns may overlap; remaining rows are not packed.
         """
         b = self.b
-        blocks = b.ifloordiv(count, BLOCK)
+        blocks = count // BLOCK
 
         def transpose_blocks(block: Scalar) -> None:
-            q = b.imul(block, BLOCK)
+            q = block * BLOCK
 
             def transpose_block(number: Scalar) -> None:
-                at = b.imin(b.imul(number, BLOCK), self.width - BLOCK)
-                first = b.iadd(w, at)
-                rows = [b.read(self.source, [b.iadd(first, r), b.iadd(p, q)], BLOCK) for r in range(BLOCK)]
+                at = b.imin(number * BLOCK, self.width - BLOCK)
+                first = w + at
+                rows = [b.read(self.source, [first + r, p + q], BLOCK) for r in range(BLOCK)]
                 for r, value in enumerate(transposed(b, rows)):
-                    b.write(value, self.target, [panel, b.iadd(q, r), at])
+                    b.write(value, self.target, [panel, q + r, at])
 
             b.emit_loop(-(-self.width // BLOCK), transpose_block)
 
         b.emit_loop(blocks, transpose_blocks)
-        return [b.index(b.imul(blocks, BLOCK))]
+        return [b.index(blocks * BLOCK)]
 
     def _copy_elements(self, panel: Scalar, w: Extent, p: Extent, rows: tuple[Extent, Extent], live: Extent) -> None:
         """Emit copies of single elements: some rows of a panel that has only `live` columns."""
@@ -152,7 +152,7 @@ class _Pack:
 
         def copy_row(q: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
             def copy(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-                b.store(b.fetch(self.view, [b.iadd(w, i), b.iadd(p, q)], b.dtype), self.target, [panel, q, i])
+                b.store(b.fetch(self.view, [w + i, p + q], b.dtype), self.target, [panel, q, i])
                 return ()
 
             def clear(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:

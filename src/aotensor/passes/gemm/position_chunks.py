@@ -102,14 +102,14 @@ def _units_per_part(
         size = b.imax(b.ceildiv(units, parts), 1)
         return size, b.imax(b.ceildiv(units, size), 1)
 
-    most = b.select(b.compare("ge", b.index(fewest), b.index(2)), b.index(_MOST_PARTS), b.index(1))
+    most = b.select(b.index(fewest) >= 2, b.index(_MOST_PARTS), b.index(1))
     width, count = cut(across, b.ceildiv(most, b.imax(groups, 1)), _FEWEST_PANELS[1])
-    so_far = b.imax(b.imul(count, groups), 1)
+    so_far = b.imax(count * groups, 1)
     height, count = cut(down, quotient(b, fewest, so_far), _FEWEST_PANELS[0])
-    so_far = b.imul(so_far, count)
+    so_far *= count
     block = target.product_depth // dtypes.itemsize(tile.dtype)
     depth, count = cut(k, quotient(b, fewest, so_far), _DEPTHS * block)
-    sizes = [b.index(x).ssa for x in (b.imul(height, tile.rows), b.imul(width, tile.columns), depth)]
+    sizes = [b.index(x).ssa for x in (height * tile.rows, width * tile.columns, depth)]
     *operands, context = args
 
     def parts() -> Sequence[Scalar]:
@@ -123,15 +123,13 @@ def _units_per_part(
 
     if not target.packs_products:
         return parts()
-    return b.branch(b.compare("gt", b.index(count), b.index(1)), split, parts)
+    return b.branch(b.index(count) > 1, split, parts)
 
 
 def _work(b: KernelBuilder, tile: Tile, groups: Extent, *extents: Extent) -> Extent:
     """The estimated work of all tiles, in units of `passes/nest/work.py`."""
     m, n, k = (b.imin(x, LONGEST) for x in extents)
-    return b.imul(
-        b.imin(quotient(b, b.imul(b.imul(m, n), k), tile.lanes), 1 << 40), b.imul(b.imin(groups, LONGEST), FUSED)
-    )
+    return b.imin(quotient(b, m * n * k, tile.lanes), 1 << 40) * (b.imin(groups, LONGEST) * FUSED)
 
 
 @dataclass(frozen=True)
@@ -154,7 +152,7 @@ class _Division:
         *sizes, stride = (Scalar(x, "index") for x in args[:4])
         down, across, deep = (b.ceildiv(extent, size) for extent, size in zip(extents, sizes, strict=True))
         counts = [down, across, b.imax(deep, 1)]  # an empty sum is 0
-        units = b.imul(b.imul(groups, counts[2]), b.imul(down, across))
+        units = groups * counts[2] * (down * across)
         return _Division(groups, extents, sizes, stride, counts, units)
 
 
@@ -177,20 +175,19 @@ def _units(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
     parts = _Division.from_operands(b, call, args[15:])
 
     def divided(number: Extent, count: Extent) -> tuple[Extent, Extent]:
-        whole = b.ifloordiv(number, count)
-        return whole, b.isub(number, b.imul(whole, count))
+        whole = number // count
+        return whole, number - whole * count
 
     def one(unit: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
         rest, jc = divided(unit, parts.counts[1])
         rest, ic = divided(rest, parts.counts[0])
         g, pc = divided(rest, parts.counts[2])
-        corner = [b.imul(number, size) for number, size in zip((ic, jc, pc), parts.sizes, strict=True)]
+        corner = [number * size for number, size in zip((ic, jc, pc), parts.sizes, strict=True)]
         extents = [
-            b.imin(b.isub(extent, first), size)
-            for extent, first, size in zip(parts.extents, corner, parts.sizes, strict=True)
+            b.imin(extent - first, size) for extent, first, size in zip(parts.extents, corner, parts.sizes, strict=True)
         ]
         starts = [position(b, table[0], g) for table in (call.a_positions, call.x_positions, call.c_positions)]
-        into = b.iadd(starts[2], b.imul(pc, parts.stride))
+        into = starts[2] + pc * parts.stride
         operands = [
             call.a, *call.a_positions[1:], starts[0].ssa, call.x, *reversed(call.x_positions[1:]), starts[1].ssa,
             call.c, *call.c_positions[1:], b.index(into).ssa, *(b.index(x).ssa for x in (*corner, *extents)),
@@ -213,17 +210,17 @@ def _split(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
     call = _Operands.from_args(args)
     *sizes, context = args[12:]
     groups, m, n, k = call.extents(b)
-    rows = b.imul(groups, m)
-    stride = b.imul(rows, n)
+    rows = groups * m
+    stride = rows * n
     parts = b.ceildiv(k, Scalar(sizes[2], "index"))
-    sums = _memory(b, tile.element, b.imul(parts, stride))
+    sums = _memory(b, tile.element, parts * stride)
     tables = [_memory(b, i64, extent) for extent in (groups, m, n)]
-    for table, extent, step in zip(tables, (groups, m, n), (b.imul(m, n), n, 1), strict=True):
+    for table, extent, step in zip(tables, (groups, m, n), (m * n, n, 1), strict=True):
         _fill(b, table, extent, step)
     operands = [*call.into(sums, tables), *sizes, b.index(stride).ssa, context]
     b.builder.insert(func.CallOp(form.symbol("parts", tile), operands, []))
     numbers = [b.index(x).ssa for x in (parts, stride, m, n)]
-    work = b.imul(n, b.imul(parts, _ADDED))
+    work = n * (parts * _ADDED)
     call_on_cores(b, target, form.symbol("sums", tile), rows, work, [sums, *numbers, call.c, *call.c_positions])
     for memory in (*reversed(tables), sums):
         b.builder.insert(memref.DeallocOp.get(memory))
@@ -239,27 +236,27 @@ def _sums(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequen
     parts, stride, m, n = (Scalar(x, "index") for x in args[4:8])
 
     def row(number: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-        first = b.imul(number, n)
+        first = number * n
 
         def add(part: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-            other = b.iadd(first, b.imul(part, stride))
+            other = first + part * stride
 
             def element(j: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-                total, term = (b.fetch(sums, [b.iadd(at, j)], tile.dtype) for at in (first, other))
-                b.store(b.add(total, term), sums, [b.iadd(first, j)])
+                total, term = (b.fetch(sums, [at + j], tile.dtype) for at in (first, other))
+                b.store(total + term, sums, [first + j])
                 return ()
 
             b.loop(0, n, (), element)
             return ()
 
         b.sweep(1, parts, (), add)
-        g = b.ifloordiv(number, m)
-        i = b.isub(number, b.imul(g, m))
-        place = b.iadd(position(b, groups, g), position(b, rows, i))
+        g = number // m
+        i = number - g * m
+        place = position(b, groups, g) + position(b, rows, i)
 
         def put(j: Scalar) -> None:
-            value = b.fetch(sums, [b.iadd(first, j)], tile.dtype)
-            b.store(value, c, [b.iadd(place, position(b, columns, j))])
+            value = b.fetch(sums, [first + j], tile.dtype)
+            b.store(value, c, [place + position(b, columns, j)])
 
         b.emit_loop(n, put)
         return ()
@@ -278,4 +275,4 @@ def _memory(b: KernelBuilder, element: Attribute, count: Extent) -> SSAValue:
 
 def _fill(b: KernelBuilder, table: SSAValue, extent: Extent, step: Extent) -> None:
     """Fill a table of positions with 0, step, 2·step, …"""
-    b.emit_loop(extent, lambda at: b.store(b.cast(b.index(b.imul(at, step)), "int64"), table, [at]))
+    b.emit_loop(extent, lambda at: b.store(b.cast(b.index(at * step), "int64"), table, [at]))

@@ -68,11 +68,11 @@ def is_few(b: KernelBuilder, tile: Tile, most: int, args: Sequence[SSAValue]) ->
     """
     few = _Few.from_args(args)
     m, n, k = few.extents
-    has_terms = b.compare("ge", b.index(b.imin(n, k)), b.index(1))
-    work = b.imul(b.imul(b.imin(m, LONGEST), b.imin(n, LONGEST)), b.imin(k, LONGEST))
-    is_little = b.and_(has_terms, b.compare("le", b.index(work), b.index(most)))
+    has_terms = b.index(b.imin(n, k)) >= 1
+    work = b.imin(m, LONGEST) * b.imin(n, LONGEST) * b.imin(k, LONGEST)
+    is_little = has_terms & (b.index(work) <= most)
     (found,) = b.branch(
-        b.and_(is_little, is_cheaper_by_dots(b, tile, m, n, k, copied=n, packing=_PACKING)),
+        is_little & is_cheaper_by_dots(b, tile, m, n, k, copied=n, packing=_PACKING),
         lambda: [is_run(b, few.a_depth, few.corner[2], k)],
         lambda: [b.constant(False, "bool")],
     )
@@ -95,10 +95,10 @@ def define_dots_at(tile: Tile, form: Form, kinds: Sequence[Attribute]) -> func.F
         b.builder.insert(scratch)
 
         def gather(j: Scalar) -> None:
-            first = b.iadd(few.x_start, position(b, few.x_columns, b.iadd(j0, j)))
+            first = few.x_start + position(b, few.x_columns, j0 + j)
 
             def copy(p: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-                at = b.iadd(first, position(b, few.x_depth, b.iadd(p0, p)))
+                at = first + position(b, few.x_depth, p0 + p)
                 b.store(b.fetch(few.x, [at], tile.dtype), rows.memref, [j, p])
                 return ()
 
@@ -115,26 +115,26 @@ def define_dots_at(tile: Tile, form: Form, kinds: Sequence[Attribute]) -> func.F
 def _products(b: KernelBuilder, tile: Tile, few: _Few, x: SSAValue, scratch: SSAValue) -> None:
     (i0, j0, p0), (m, n, k) = few.corner, few.extents
     is_line = is_run(b, few.c_columns, j0, n)
-    depth = b.iadd(few.a_start, position(b, few.a_depth, p0))
+    depth = few.a_start + position(b, few.a_depth, p0)
 
     def place(i: Extent, j: Extent) -> Extent:
-        row, column = position(b, few.c_rows, b.iadd(i0, i)), position(b, few.c_columns, b.iadd(j0, j))
-        return b.iadd(few.c_start, b.iadd(row, column))
+        row, column = position(b, few.c_rows, i0 + i), position(b, few.c_columns, j0 + j)
+        return few.c_start + (row + column)
 
     def dots(rows: int, columns: int, i: Scalar, j: Scalar) -> None:
-        starts = [b.iadd(depth, position(b, few.a_rows, b.iadd(i0, b.iadd(i, r)))) for r in range(rows)]
+        starts = [depth + position(b, few.a_rows, i0 + (i + r)) for r in range(rows)]
         sums = accumulate_dots(
             b, tile, k, (rows, columns),
-            lambda r, p, mask: b.read(few.a, [b.iadd(starts[r], p)], tile.lanes, mask),
-            lambda s, p, mask: b.read(x, [b.iadd(j, s), p], tile.lanes, mask),
+            lambda r, p, mask: b.read(few.a, [starts[r] + p], tile.lanes, mask),
+            lambda s, p, mask: b.read(x, [j + s, p], tile.lanes, mask),
         )  # fmt: skip
 
         def write_rows() -> Sequence[Scalar]:
             for r in range(rows):
-                at: Extent = place(b.iadd(i, r), j)
+                at: Extent = place(i + r, j)
                 for part in b.sums_of_lanes(sums[r * columns : (r + 1) * columns]):
                     b.write(part, few.c, [at])
-                    at = b.iadd(at, b.lanes_of(part))
+                    at += b.lanes_of(part)
             return ()
 
         def write_elements() -> Sequence[Scalar]:
@@ -144,8 +144,8 @@ def _products(b: KernelBuilder, tile: Tile, few: _Few, x: SSAValue, scratch: SSA
                 at += b.lanes_of(part)
 
             def put(r: Scalar, s: Scalar) -> None:
-                value = b.fetch(scratch, [b.iadd(b.imul(r, columns), s)], tile.dtype)
-                b.store(value, few.c, [place(b.iadd(i, r), b.iadd(j, s))])
+                value = b.fetch(scratch, [r * columns + s], tile.dtype)
+                b.store(value, few.c, [place(i + r, j + s)])
 
             b.emit_loop(rows, lambda r: b.emit_loop(columns, lambda s: put(r, s)))
             return ()

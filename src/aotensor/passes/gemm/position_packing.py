@@ -43,15 +43,15 @@ def define_pack_at(tile: Tile, width: int, form: Form, reads_windows: bool) -> f
         def pack_panel(panel: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
             if width != tile.columns or not reads_windows:
                 return pack_vectors(panel)
-            windows = Windows.of(b, tile, (source, rows, depths, start), b.iadd(w, b.imul(panel, width)), p, count)
+            windows = Windows.of(b, tile, (source, rows, depths, start), w + panel * width, p, count)
             return b.branch(windows.is_direct, lambda: (), lambda: pack_vectors(panel))
 
         def pack_vectors(panel: Scalar) -> Sequence[Scalar]:
             def pack_vector(number: Scalar) -> None:
-                at = b.imin(b.imul(number, lanes), width - lanes)  # the last one may overlap
-                shift = b.iadd(b.imul(panel, width), at)
-                alive = b.index(b.imax(b.imin(b.isub(live, shift), lanes), 0))
-                pack.run(_Vector(panel, at, b.iadd(w, shift), alive), p, count)
+                at = b.imin(number * lanes, width - lanes)  # the last one may overlap
+                shift = panel * width + at
+                alive = b.index(b.imax(b.imin(live - shift, lanes), 0))
+                pack.run(_Vector(panel, at, w + shift, alive), p, count)
 
             b.emit_loop(-(-width // lanes), pack_vector)
             return ()
@@ -87,13 +87,11 @@ class _PackAt:
     def run(self, x: _Vector, p: Extent, count: Scalar) -> None:
         """Pack one vector of rows over the whole depth, by the first method that its positions allow."""
         b = self.b
-        start = b.imin(x.row, b.imax(b.isub(b.extent_of(self.rows, 0), 1), 0))
+        start = b.imin(x.row, b.imax(b.extent_of(self.rows, 0) - 1, 0))
         pieces = Pieces.of(b, self.rows, start, b.imax(x.live, 1))
         b.branch(
             b.compare("eq", pieces.split, b.index(self.lanes)),
-            lambda: self._each(
-                x, p, count, pieces, lambda at: b.read(self.source, [b.iadd(at, pieces.first)], self.lanes)
-            ),
+            lambda: self._each(x, p, count, pieces, lambda at: b.read(self.source, [at + pieces.first], self.lanes)),
             lambda: self._in_pieces(x, p, count, pieces),
         )
 
@@ -114,8 +112,8 @@ class _PackAt:
         b = self.b
 
         def copy(q: Scalar) -> None:
-            at = self._depth(b.iadd(p, q))
-            b.prefetch(self.source, [b.iadd(at, b.iadd(pieces.first, AHEAD * self.lanes))])
+            at = self._depth(p + q)
+            b.prefetch(self.source, [at + (pieces.first + AHEAD * self.lanes)])
             b.write(value(at), self.target, [x.panel, q, x.at])
 
         b.emit_loop(count, copy)
@@ -124,35 +122,35 @@ class _PackAt:
     def _by_depth(self, x: _Vector, p: Extent, count: Scalar) -> Sequence[Scalar]:
         """Pack 4 × 4 blocks if the elements of a row are contiguous along the depth, else single elements."""
         b = self.b
-        blocks = b.select(b.compare("eq", x.live, b.index(self.lanes)), b.index(b.ifloordiv(count, BLOCK)), b.index(0))
+        blocks = b.select(b.compare("eq", x.live, b.index(self.lanes)), b.index(count // BLOCK), b.index(0))
 
         def block(number: Scalar) -> None:
-            q = b.imul(number, BLOCK)
-            where = b.iadd(p, q)
+            q = number * BLOCK
+            where = p + q
             first = position(b, self.depths, where)
             is_run = b.constant(True, "bool")
             for k in range(1, BLOCK):
-                entry = position(b, self.depths, b.iadd(where, k))
-                is_run = b.and_(is_run, b.compare("eq", entry, b.index(b.iadd(first, k))))
+                entry = position(b, self.depths, where + k)
+                is_run &= b.compare("eq", entry, b.index(first + k))
             b.branch(
                 is_run,
-                lambda: self._transpose(x, q, b.iadd(self.start, first)),
-                lambda: self._elements(x, p, (q, b.iadd(q, BLOCK))),
+                lambda: self._transpose(x, q, self.start + first),
+                lambda: self._elements(x, p, (q, q + BLOCK)),
             )
 
         b.emit_loop(blocks, block)
-        return self._elements(x, p, (b.imul(blocks, BLOCK), count))
+        return self._elements(x, p, (blocks * BLOCK, count))
 
     def _transpose(self, x: _Vector, q: Extent, depth: Extent) -> Sequence[Scalar]:
         b = self.b
 
         def part(number: Scalar) -> None:
-            at = b.imul(number, BLOCK)
-            first = b.iadd(x.row, at)
-            starts = [b.iadd(depth, self._row(b.iadd(first, r))) for r in range(BLOCK)]
+            at = number * BLOCK
+            first = x.row + at
+            starts = [depth + self._row(first + r) for r in range(BLOCK)]
             vectors = [b.read(self.source, [start], BLOCK) for start in starts]
             for r, value in enumerate(transposed(b, vectors)):
-                b.write(value, self.target, [x.panel, b.iadd(q, r), b.iadd(x.at, at)])
+                b.write(value, self.target, [x.panel, q + r, x.at + at])
 
         b.emit_loop(self.lanes // BLOCK, part)
         return ()
@@ -161,15 +159,15 @@ class _PackAt:
         b = self.b
 
         def at_depth(q: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-            at = self._depth(b.iadd(p, q))
+            at = self._depth(p + q)
 
             def copy(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-                value = b.fetch(self.source, [b.iadd(at, self._row(b.iadd(x.row, i)))], b.dtype)
-                b.store(value, self.target, [x.panel, q, b.iadd(x.at, i)])
+                value = b.fetch(self.source, [at + self._row(x.row + i)], b.dtype)
+                b.store(value, self.target, [x.panel, q, x.at + i])
                 return ()
 
             def clear(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-                b.store(b.constant(0.0, b.dtype), self.target, [x.panel, q, b.iadd(x.at, i)])
+                b.store(b.constant(0.0, b.dtype), self.target, [x.panel, q, x.at + i])
                 return ()
 
             b.sweep(0, x.live, (), copy)
@@ -183,4 +181,4 @@ class _PackAt:
         return position(self.b, self.rows, number)
 
     def _depth(self, number: Extent) -> Extent:
-        return self.b.iadd(self.start, position(self.b, self.depths, number))
+        return self.start + position(self.b, self.depths, number)

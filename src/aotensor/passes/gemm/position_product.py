@@ -123,13 +123,13 @@ def _without_memory(b: KernelBuilder, tile: Tile, operands: Sequence[SSAValue]) 
     (i0, j0, p0), (m, n, k) = _part(operands)
 
     def at(start: SSAValue, first: tuple[SSAValue, Extent], second: tuple[SSAValue, Extent]) -> Extent:
-        return b.iadd(Scalar(start, "index"), b.iadd(position(b, *first), position(b, *second)))
+        return Scalar(start, "index") + (position(b, *first) + position(b, *second))
 
     def element(row: Scalar, column: Scalar) -> None:
-        i, j = b.iadd(i0, row), b.iadd(j0, column)
+        i, j = i0 + row, j0 + column
 
         def add(depth: Scalar, total: list[Scalar]) -> Sequence[Scalar]:
-            p = b.iadd(p0, depth)
+            p = p0 + depth
             left = b.fetch(a, [at(a_start, (a_rows, i), (a_depth, p))], tile.dtype)
             right = b.fetch(x, [at(x_start, (x_depth, p), (x_columns, j))], tile.dtype)
             return [b.fma(left, right, total[0])]
@@ -158,12 +158,12 @@ def _define_tile(tile: Tile, form: Form, reads_windows: bool) -> func.FuncOp:
         i, j, p, ip, jp, count = (Scalar(x, "index") for x in args[1:7])
         panels_a, panels_b = args[7:9]
         c, rows, columns, start = args[13:17]
-        live = b.isub(b.extent_of(rows, 0), i)
+        live = b.extent_of(rows, 0) - i
         windows = Windows.of(b, tile, args[9:13], j, p, count)
 
         def compute(tile: Tile) -> None:
             writer = _Writer(b, tile, Scalar(args[0], "bool"), c, (rows, columns), Scalar(start, "index"), (i, j))
-            is_long = b.compare("ge", b.index(count), b.index(_PREFETCHED))
+            is_long = b.index(count) >= _PREFETCHED
             b.branch(is_long, writer.prefetch, lambda: ())
 
             def element(q: Scalar, r: int) -> Scalar:
@@ -201,25 +201,22 @@ class _Writer:
         self.b, self.tile, self.is_first, self.c = b, tile, is_first, c
         self.rows, self.columns = tables
         self.start, self.corner = start, corner
-        self.live = tuple(b.isub(b.extent_of(table, 0), at) for table, at in zip(tables, corner, strict=True))
+        self.live = tuple(b.extent_of(table, 0) - at for table, at in zip(tables, corner, strict=True))
 
     def prefetch(self) -> Sequence[Scalar]:
         """Prefetch the cache lines of C while the sums are computed, as if the lanes of vectors were contiguous."""
         b, tile = self.b, self.tile
-        rows, columns = (b.isub(b.extent_of(table, 0), 1) for table in (self.rows, self.columns))
+        rows, columns = (b.extent_of(table, 0) - 1 for table in (self.rows, self.columns))
         for r in range(tile.rows):
-            row = b.iadd(self.start, position(b, self.rows, b.imin(b.iadd(self.corner[0], r), rows)))
+            row = self.start + position(b, self.rows, b.imin(self.corner[0] + r, rows))
             for v in range(tile.vectors):
-                column = b.imin(b.iadd(self.corner[1], v * tile.lanes), columns)
-                b.prefetch(self.c, [b.iadd(row, position(b, self.columns, column))], is_write=True)
+                column = b.imin(self.corner[1] + v * tile.lanes, columns)
+                b.prefetch(self.c, [row + position(b, self.columns, column)], is_write=True)
         return ()
 
     def run(self, sums: Sequence[Scalar]) -> None:
         b, tile = self.b, self.tile
-        is_full = b.and_(
-            b.compare("ge", b.index(self.live[0]), b.index(tile.rows)),
-            b.compare("ge", b.index(self.live[1]), b.index(tile.columns)),
-        )
+        is_full = (b.index(self.live[0]) >= tile.rows) & (b.index(self.live[1]) >= tile.columns)
         (is_plain,) = b.branch(is_full, lambda: [self._are_neighbours()], lambda: [b.constant(False, "bool")])
         b.branch(is_plain, lambda: self._vectors(sums), lambda: self._elements(sums))
 
@@ -228,16 +225,16 @@ class _Writer:
         b, lanes = self.b, self.tile.lanes
         total = b.constant(True, "bool")
         for v in range(self.tile.vectors):
-            total = b.and_(total, is_run(b, self.columns, b.iadd(self.corner[1], v * lanes), lanes))
+            total = total & is_run(b, self.columns, self.corner[1] + v * lanes, lanes)
         return total
 
     def _place(self, r: Extent, s: Extent) -> Extent:
         b = self.b
         row, column = (
-            position(b, self.rows, b.iadd(self.corner[0], r)),
-            position(b, self.columns, b.iadd(self.corner[1], s)),
+            position(b, self.rows, self.corner[0] + r),
+            position(b, self.columns, self.corner[1] + s),
         )
-        return b.iadd(self.start, b.iadd(row, column))
+        return self.start + (row + column)
 
     def _vectors(self, sums: Sequence[Scalar]) -> Sequence[Scalar]:
         b, tile = self.b, self.tile
@@ -245,7 +242,7 @@ class _Writer:
 
         def write(is_set: bool) -> Sequence[Scalar]:
             for place, value in zip(places, sums, strict=True):
-                b.write(value if is_set else b.add(b.read(self.c, [place], tile.lanes), value), self.c, [place])
+                b.write(value if is_set else b.read(self.c, [place], tile.lanes) + value, self.c, [place])
             return ()
 
         return b.branch(self.is_first, lambda: write(True), lambda: write(False))
@@ -266,7 +263,7 @@ class _Writer:
                 lambda: [b.constant(0.0, tile.dtype)],
                 lambda: [b.fetch(self.c, [place], tile.dtype)],
             )
-            b.store(b.add(old[0], value), self.c, [place])
+            b.store(old[0] + value, self.c, [place])
 
         columns = b.imin(self.live[1], tile.columns)
         b.emit_loop(b.imin(self.live[0], tile.rows), lambda r: b.emit_loop(columns, lambda s: write(r, s)))

@@ -48,7 +48,7 @@ def _run_length(b: KernelBuilder, table: SSAValue, start: Extent, count: Extent)
     first = position(b, table, start)
     (found,) = b.loop(
         0, count, [b.constant(0, "int64")],
-        lambda i, found: [b.add(found[0], follows(b, table, b.iadd(start, i), b.iadd(first, i)))],
+        lambda i, found: [found[0] + follows(b, table, start + i, first + i)],
     )  # fmt: skip
     return b.cast(found, "index")
 
@@ -70,13 +70,13 @@ class Pieces:
     def of(b: KernelBuilder, table: SSAValue, start: Extent, count: Extent) -> Pieces:
         """Emit the search for the pieces of the entries from `start` on. count: at least 1"""
         first = position(b, table, start)
-        end = position(b, table, b.iadd(start, b.isub(count, 1)))
-        last = b.index(b.isub(end, b.isub(count, 1)))
+        end = position(b, table, start + (count - 1))
+        last = b.index(end - (count - 1))
         split = _run_length(b, table, start, count)
 
         def note(i: Scalar, found: list[Scalar]) -> Sequence[Scalar]:
-            origin = b.select(b.compare("lt", i, split), first, last)
-            return [b.add(found[0], follows(b, table, b.iadd(start, i), b.iadd(origin, i)))]
+            origin = b.select(i < split, first, last)
+            return [found[0] + follows(b, table, start + i, origin + i)]
 
         (placed,) = b.loop(0, count, [b.constant(0, "int64")], note)
         return Pieces(first, last, split, b.compare("eq", b.cast(placed, "index"), b.index(count)))
@@ -90,8 +90,8 @@ class Pieces:
         self, b: KernelBuilder, source: SSAValue, at: Extent, lanes: int, masks: tuple[SSAValue, SSAValue]
     ) -> Scalar:
         """Load both pieces under their masks.   at: a distance that is added to all positions"""
-        one = b.read(source, [b.iadd(at, self.first)], lanes, masks[0])
-        where = [b.index(b.iadd(at, self.last)).ssa]
+        one = b.read(source, [at + self.first], lanes, masks[0])
+        where = [b.index(at + self.last).ssa]
         return Scalar(b.emit(vector.MaskedLoadOp(source, where, masks[1], one.ssa), "raw").ssa, b.dtype)
 
 
@@ -116,20 +116,20 @@ class Windows:
     ) -> Windows:
         """Emit the test of the columns from `column` on.   operand: X, positions of columns and depths, start"""
         x, columns, depths, start = operand
-        is_full = b.compare("ge", b.index(b.isub(b.extent_of(columns, 0), column)), b.index(tile.columns))
+        is_full = b.index(b.extent_of(columns, 0) - column) >= tile.columns
         no, nowhere = b.constant(False, "bool"), b.index(0)
 
         def search() -> Sequence[Scalar]:
-            vectors = [Pieces.of(b, columns, b.iadd(column, v * tile.lanes), tile.lanes) for v in range(tile.vectors)]
+            vectors = [Pieces.of(b, columns, column + v * tile.lanes, tile.lanes) for v in range(tile.vectors)]
             is_whole = is_known = b.constant(True, "bool")
             for one in vectors:
-                is_whole = b.and_(is_whole, b.compare("eq", one.split, b.index(tile.lanes)))
-                is_known = b.and_(is_known, one.is_known)
+                is_whole = is_whole & b.compare("eq", one.split, b.index(tile.lanes))
+                is_known = is_known & one.is_known
             of_vectors = [n for one in vectors for n in (one.first, one.last, one.split)]
             return [is_whole, is_known if tile.has_cheap_masks else is_whole, *of_vectors]
 
         is_whole, is_direct, *found = b.branch(
-            b.and_(is_full, _are_neighbours(b, tile, depths, term, count)),
+            is_full & _are_neighbours(b, tile, depths, term, count),
             search,
             lambda: [no, no, *[nowhere] * (3 * tile.vectors)],
         )
@@ -143,11 +143,11 @@ class Windows:
         """Emit the sums of a tile of direct windows.   a(p, r): elements of A"""
 
         def at(p: Scalar) -> Extent:
-            return b.iadd(self.start, position(b, self.depths, b.iadd(self.term, p)))
+            return self.start + position(b, self.depths, self.term + p)
 
         def whole(p: Scalar, v: int) -> Scalar:
-            place = b.iadd(at(p), self.vectors[v].first)
-            b.prefetch(self.source, [b.iadd(place, AHEAD * tile.lanes)])
+            place = at(p) + self.vectors[v].first
+            b.prefetch(self.source, [place + AHEAD * tile.lanes])
             return b.read(self.source, [place], tile.lanes)
 
         def in_pieces() -> list[Scalar]:
@@ -170,13 +170,13 @@ def _are_neighbours(b: KernelBuilder, tile: Tile, depths: SSAValue, term: Extent
     """
 
     def some() -> Sequence[Scalar]:
-        places = [position(b, depths, b.iadd(term, n)) for n in range(3)]
+        places = [position(b, depths, term + n) for n in range(3)]
         found = b.constant(False, "bool")
         for before, after in combinations(places, 2):
-            step = b.index(b.imax(b.isub(after, before), b.isub(before, after)))
-            is_near = b.and_(b.compare("ge", step, b.index(1)), b.compare("lt", step, b.index(tile.lanes)))
-            found = b.or_(found, is_near)
+            step = b.index(b.imax(after - before, before - after))
+            is_near = (step >= 1) & (step < tile.lanes)
+            found = found | is_near
         return [found]
 
-    (found,) = b.branch(b.compare("ge", b.index(count), b.index(3)), some, lambda: [b.constant(False, "bool")])
+    (found,) = b.branch(b.index(count) >= 3, some, lambda: [b.constant(False, "bool")])
     return found

@@ -29,7 +29,7 @@ def define_tile(tile: Tile) -> func.FuncOp:
         is_first = Scalar(args[0], "bool")
         i, j, _, ip, jp, count = (Scalar(x, "index") for x in args[1:7])
         panels_a, panels_b, c = args[7:]
-        height, width = b.isub(b.extent_of(c, 0), i), b.isub(b.extent_of(c, 1), j)
+        height, width = b.extent_of(c, 0) - i, b.extent_of(c, 1) - j
 
         def compute(tile: Tile) -> None:
             _prefetch(b, tile, c, (i, j))
@@ -38,10 +38,7 @@ def define_tile(tile: Tile) -> func.FuncOp:
                 lambda p, r: b.fetch(panels_a, [ip, p, r], tile.dtype),
                 lambda p, v: b.read(panels_b, [jp, p, v * tile.lanes], tile.lanes),
             )  # fmt: skip
-            is_full = b.and_(
-                b.compare("ge", b.index(height), b.index(tile.rows)),
-                b.compare("ge", b.index(width), b.index(tile.columns)),
-            )
+            is_full = (b.index(height) >= tile.rows) & (b.index(width) >= tile.columns)
             b.branch(
                 is_full,
                 lambda: _write_whole(b, tile, sums, is_first, c, (i, j)),
@@ -58,15 +55,13 @@ def _prefetch(b: KernelBuilder, tile: Tile, c: SSAValue, corner: tuple[Scalar, S
     """Prefetch the cache lines of C while the sums are computed. A prefetch beyond the end of C is harmless."""
     for r in range(tile.rows):
         for v in range(tile.vectors):
-            b.prefetch(c, [b.iadd(corner[0], r), b.iadd(corner[1], v * tile.lanes)], is_write=True)
+            b.prefetch(c, [corner[0] + r, corner[1] + v * tile.lanes], is_write=True)
 
 
 def _write_whole(
     b: KernelBuilder, tile: Tile, sums: Sequence[Scalar], is_first: Scalar, c: SSAValue, corner: tuple[Scalar, Scalar]
 ) -> Sequence[Scalar]:
-    positions = [
-        [b.iadd(corner[0], r), b.iadd(corner[1], v * tile.lanes)] for r in range(tile.rows) for v in range(tile.vectors)
-    ]
+    positions = [[corner[0] + r, corner[1] + v * tile.lanes] for r in range(tile.rows) for v in range(tile.vectors)]
 
     def set_all() -> Sequence[Scalar]:
         for position, value in zip(positions, sums, strict=True):
@@ -75,7 +70,7 @@ def _write_whole(
 
     def add_all() -> Sequence[Scalar]:
         for position, value in zip(positions, sums, strict=True):
-            b.write(b.add(b.read(c, position, tile.lanes), value), c, position)
+            b.write(b.read(c, position, tile.lanes) + value, c, position)
         return ()
 
     b.branch(is_first, set_all, add_all)
@@ -97,14 +92,14 @@ def _write_part(
     for number, value in enumerate(sums):
         r, v = divmod(number, tile.vectors)
         b.write(value, scratch.memref, [r, v * tile.lanes])
-    masks = [b.first_lanes(b.isub(live[1], v * tile.lanes), tile.lanes) for v in range(tile.vectors)]
+    masks = [b.first_lanes(live[1] - v * tile.lanes, tile.lanes) for v in range(tile.vectors)]
 
     def write(r: Scalar, is_set: bool) -> None:
         for v, mask in enumerate(masks):
-            position = [b.iadd(corner[0], r), b.iadd(corner[1], v * tile.lanes)]
+            position = [corner[0] + r, corner[1] + v * tile.lanes]
             value = b.read(scratch.memref, [r, v * tile.lanes], tile.lanes)
             old = None if is_set else b.load_vector(c, position, tile.lanes, mask)
-            b.store_vector((value if old is None else b.add(Scalar(old.ssa, tile.dtype), value)).ssa, c, position, mask)
+            b.store_vector((value if old is None else Scalar(old.ssa, tile.dtype) + value).ssa, c, position, mask)
 
     def write_all(is_set: bool) -> Sequence[Scalar]:
         b.emit_loop(b.imin(live[0], tile.rows), lambda r: write(r, is_set))
