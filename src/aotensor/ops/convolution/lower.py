@@ -15,7 +15,9 @@ strides, positions with the same remainder use the same elements of the filters:
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -103,8 +105,8 @@ def _windows(
         zip(relation.strides, relation.dilations, p_extents, k_extents, strict=True)
     ):
         loops[f"p{d}"], loops[f"k{d}"] = p, k
-        last = v.iadd(v.imul(v.isub(p, 1), stride), v.imul(v.isub(k, 1), dilation))
-        reached.append(v.imax(v.iadd(last, 1), 0))
+        last = (p - 1) * stride + (k - 1) * dilation
+        reached.append(v.imax(last + 1, 0))
         index.append([(f"p{d}", _times(stride)), (f"k{d}", _times(dilation))])
     windows = shift_last_axes(b, x, relation.before, reached)
     letters: list[Sequence[tuple[str, Place]]] = [[(letter, _itself)] for letter in LETTERS["input"]]
@@ -127,9 +129,9 @@ def _windows(
 
 def _by_remainders(b: TensorBuilder, x: Tensor, stride: int) -> Tensor:
     """Split the last axis of x by remainder modulo stride: y[…, r, q] = x[…, q·stride + r], 0 beyond the end."""
-    v, extent, axes = b.scalars, x.extents[-1], len(x.extents)
-    count = v.ifloordiv(v.iadd(extent, stride - 1), stride)
-    x = shift_last_axes(b, x, [0], [v.imul(count, stride)])
+    extent, axes = x.extents[-1], len(x.extents)
+    count = (extent + (stride - 1)) // stride
+    x = shift_last_axes(b, x, [0], [count * stride])
     return b.permute(b.reshape(x, [*x.extents[:-1], count, stride]), [*range(axes - 1), axes, axes - 1])
 
 
@@ -171,13 +173,13 @@ def _input(
     loops: dict[str, Extent] = dict(known)
     shifts, reached, in_output = [], [], []
     for d, (axis, before) in enumerate(zip(axes, relation.before, strict=True)):
-        taps = v.ifloordiv(v.iadd(w.extents[3 + d], axis.step - 1), axis.step)
+        taps = (w.extents[3 + d] + (axis.step - 1)) // axis.step
         loops[f"r{d}"], loops[f"k{d}"] = axis.stride, taps
-        loops[f"t{d}"] = v.ifloordiv(v.iadd(spatial[d], before % axis.stride + axis.stride - 1), axis.stride)
-        behind = v.imax(v.imul(v.isub(taps, 1), axis.back), 0)
-        margin = v.iadd(behind, max(axis.shift))
-        shifts.append(v.isub(margin, before // axis.stride))
-        reached.append(v.iadd(loops[f"t{d}"], margin))
+        loops[f"t{d}"] = (spatial[d] + (before % axis.stride + axis.stride - 1)) // axis.stride
+        behind = v.imax((taps - 1) * axis.back, 0)
+        margin = behind + max(axis.shift)
+        shifts.append(margin - before // axis.stride)
+        reached.append(loops[f"t{d}"] + margin)
         in_output.append(
             [
                 (f"r{d}", _table([max(axis.shift) - n for n in axis.shift])),
@@ -192,7 +194,7 @@ def _input(
     result = [*"ngc", *(name for pair in zip(t_axes, r_axes, strict=True) for name in pair)]
     form = Form(loops, filters, output, result, [*r_axes, "g"], ["c"], ["n", *t_axes], ["o", *k_axes])
     made = _computed(b, form)
-    wide = [v.imul(loops[t], axis.stride) for t, axis in zip(t_axes, axes, strict=True)]
+    wide = [loops[t] * axis.stride for t, axis in zip(t_axes, axes, strict=True)]
     made = b.reshape(made, [*made.extents[:3], *wide])
     return shift_last_axes(
         b, made, [-(n % axis.stride) for n, axis in zip(relation.before, axes, strict=True)], spatial
@@ -210,10 +212,10 @@ def _by_taps(b: TensorBuilder, w: Tensor, axes: Sequence[_Axis], taps: Sequence[
         is_there = v.constant(True, "bool")
         for d, axis in enumerate(axes):
             first = _table(axis.first)(v, at[d])
-            k = v.iadd(first, v.imul(at[rank + 3 + d], axis.step))
-            inside = v.compare("lt", v.index(k), v.index(w.extents[3 + d]))
-            is_there = v.and_(is_there, v.and_(inside, v.compare("ge", v.index(first), v.index(0))))
-            where.append(v.imax(v.imin(k, v.isub(w.extents[3 + d], 1)), 0))
+            k = first + at[rank + 3 + d] * axis.step
+            inside = v.index(k) < w.extents[3 + d]
+            is_there &= inside & (v.index(first) >= 0)
+            where.append(v.imax(v.imin(k, w.extents[3 + d] - 1), 0))
         return v.select(is_there, v.load(w, *where), v.constant(0, w.dtype))
 
     remainders = [axis.stride for axis in axes]
@@ -248,7 +250,7 @@ def _by_loops(b: TensorBuilder, form: Form, terms: int | None) -> Tensor:
     outer, inner = list(form.result), list(form.terms)
 
     def product(v: ScalarBuilder, counters: Mapping[str, Extent]) -> Scalar:
-        return v.mul(_load(v, form.a, counters), _load(v, form.b, counters))
+        return _load(v, form.a, counters) * _load(v, form.b, counters)
 
     if terms is None or terms == 0:
         names = [*outer, *inner]
@@ -264,7 +266,7 @@ def _by_loops(b: TensorBuilder, form: Form, terms: int | None) -> Tensor:
         total: Scalar | None = None
         for where in np.ndindex(*(n for n in map(form.loops.__getitem__, inner) if isinstance(n, int))):
             term = product(v, {**counters, **dict(zip(inner, where, strict=True))})
-            total = term if total is None else v.add(total, term)
+            total = term if total is None else total + term
         assert total is not None
         return total
 
@@ -291,10 +293,9 @@ def _positions(
     index: Sequence[Sequence[tuple[str, Place]]],
 ) -> Tensor:
     """The contributions of some loops to the position in C order, for all their iterations, as a vector."""
-    v = b.scalars
     strides: list[Extent] = [1]
     for n in reversed(shape[1:]):
-        strides.insert(0, v.imul(strides[0], n))
+        strides.insert(0, strides[0] * n)
 
     def position(v: ScalarBuilder, *at: Scalar) -> Scalar:
         counters = dict(zip(names, at, strict=True))
@@ -302,13 +303,11 @@ def _positions(
         for stride, places in zip(strides, index, strict=True):
             for name, place in places:
                 if name in counters:
-                    total = v.iadd(total, v.imul(place(v, counters[name]), stride))
+                    total += place(v, counters[name]) * stride
         return v.cast(v.index(total), "int64")
 
     extents = [loops[name] for name in names]
-    count: Extent = 1
-    for n in extents:
-        count = v.imul(count, n)
+    count: Extent = prod(extents)
     return b.reshape(b.tabulate(extents, "int64", position), [count])
 
 
@@ -317,7 +316,7 @@ def _load(v: ScalarBuilder, operand: Operand, counters: Mapping[str, Extent]) ->
     for places in operand.index:
         total: Extent = 0
         for name, place in places:
-            total = v.iadd(total, place(v, counters[name]))
+            total += place(v, counters[name])
         where.append(total)
     return v.load(operand.tensor, *where)
 
@@ -334,23 +333,23 @@ def _itself(v: ScalarBuilder, at: Extent) -> Extent:
 
 
 def _times(factor: int) -> Place:
-    return lambda v, at: v.imul(at, factor)
+    return lambda v, at: at * factor
 
 
 def _quotient(factor: int, divisor: int) -> Place:
-    return lambda v, at: v.ifloordiv(v.imul(at, factor), divisor)
+    return lambda v, at: at * factor // divisor
 
 
 def _remainder(factor: int, divisor: int) -> Place:
     def place(v: ScalarBuilder, at: Extent) -> Extent:
-        whole = v.imul(at, factor)
-        return v.isub(whole, v.imul(v.ifloordiv(whole, divisor), divisor))
+        whole = at * factor
+        return whole - whole // divisor * divisor
 
     return place
 
 
 def _descending(start: Extent, step: int) -> Place:
-    return lambda v, at: v.isub(start, v.imul(at, step))
+    return lambda v, at: start - at * step
 
 
 def _table(numbers: Sequence[int]) -> Place:
@@ -362,7 +361,7 @@ def _table(numbers: Sequence[int]) -> Place:
         found: Extent = numbers[0]
         for position, number in enumerate(numbers[1:], 1):
             if number != numbers[position - 1]:
-                found = v.select(v.compare("ge", at, v.index(position)), v.index(number), v.index(found))
+                found = v.select(at >= position, v.index(number), v.index(found))
         return found
 
     return place
@@ -379,16 +378,16 @@ def shift_last_axes(b: TensorBuilder, x: Tensor, shifts: Sequence[Extent], exten
     sources: list[Extent] = [0] * front
     counts: list[Extent] = list(x.extents[:front])
     for shift, own, wanted in zip(shifts, x.extents[front:], extents, strict=True):
-        source = v.imin(v.imax(v.isub(0, shift), 0), own)
+        source = v.imin(v.imax(0 - shift, 0), own)
         start = v.imin(v.imax(shift, 0), wanted)
         sources.append(source)
         starts.append(start)
-        counts.append(v.imin(v.isub(own, source), v.isub(wanted, start)))
+        counts.append(v.imin(own - source, wanted - start))
     wide = [*x.extents[:front], *extents]
     if _are_equal(counts, x.extents) and _are_equal(wide, counts):
         return x
     if not _are_equal(counts, x.extents):
-        x = b.tabulate(counts, x.dtype, lambda v, *at: v.load(x, *map(v.iadd, at, sources)))
+        x = b.tabulate(counts, x.dtype, lambda v, *at: v.load(x, *map(operator.add, at, sources)))
     if _are_equal(wide, counts):
         return x
     zero = b.constant(0, x.dtype)
