@@ -1,4 +1,4 @@
-"""Compiler code has two notations (decision 0108): operators on values, and kernels in Python.
+"""Compiler code has two notations (decision 0106): operators on values, and kernels in Python.
 
 A third one would be verbs of a builder, `b.add(x, y)`, or arithmetic of the arith dialect that is constructed by hand.
 """

@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects import vector
 from xdsl.ir import SSAValue
 
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.types import i1
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, accumulate
 
 AHEAD: Final = 2
@@ -84,7 +82,7 @@ class Pieces:
     def masks(self, b: KernelBuilder, live: Extent, lanes: int) -> tuple[SSAValue, SSAValue]:
         """The lanes of the first piece, and those of the second one, of `live` lanes."""
         before, alive = b.first_lanes(b.imin(self.split, live), lanes), b.first_lanes(live, lanes)
-        return before, b.emit(arith.XOrIOp(before, alive, VectorType(i1, [lanes])), "raw").ssa
+        return before, (Scalar(before, "raw") ^ Scalar(alive, "raw")).ssa
 
     def load(
         self, b: KernelBuilder, source: SSAValue, at: Extent, lanes: int, masks: tuple[SSAValue, SSAValue]
