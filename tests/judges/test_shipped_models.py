@@ -12,7 +12,7 @@ import pytest
 from tools.judges.onnx import command
 from tools.judges.onnx.command import verdict
 from tools.judges.onnx.models import MODELS, WITHOUT, inputs_of
-from tools.judges.onnx.page import page
+from tools.judges.onnx.page import NOISE, page
 
 FOUND = {
     "real": 2, "error": 1e-6, "error_theirs": 0.0, "bytes": 2e6, "file": 1e6, "compile": 3.0, "first": 4.0,
@@ -59,6 +59,7 @@ def test_the_page_has_a_row_for_each_model_and_reasons(monkeypatch: pytest.Monke
     rows = [(MODELS[0], "right", FOUND), (MODELS[1], "wrong", given), (MODELS[2], "failed", refused)]
     lines = page(rows).splitlines()
     assert "2 of 3 models compile, 1 are right, 2 have a gradient." in lines
+    assert set(page(rows, is_noisy=True).splitlines()) - set(lines) == {NOISE.strip()}
     starts = ("| package | model |", *(f"| {model.package} | {model.name}" for model, _, _ in rows))
     assert [line.count("|") for line in lines if line.startswith(starts)] == [18] * 4
     assert f"- {MODELS[1].name}: NoCounterpart: Squeeze" in lines

@@ -63,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--values", action="store_true", help="keep the gradients of --results, measure the rest again"
     )
     shipped.add_argument("--page", action="store_true", help="write docs/judges/onnx.md; needs all models")
+    shipped.add_argument("--noisy", action="store_true", help="say on the page that the machine had other work")
     kernels = collections.add_parser("npbench", help="kernels, beside NumPy and JAX")
     kernels.add_argument("--data", type=Path, default=known and Path(known, "npbench"), help="a checkout of NPBench")
     kernels.add_argument("--only", default="", metavar="A,B", help="names of kernels (default: all)")

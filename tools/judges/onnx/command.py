@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     sys.stdout.write(", ".join(f"{count} {key}" for key, count in counts.items()) + "\n")
     if options.page:
         origins = {model.name: found["origin"] for model, _, found in rows if "origin" in found}
-        write_page(PAGE, page(rows), origins)
+        write_page(PAGE, page(rows, options.noisy), origins)
     return 1 if counts["wrong"] else 0
 
 

@@ -31,6 +31,10 @@ Models are compiled from the files as they are, and compared with onnxruntime {t
   where float32 is not exact enough: the error of the gradient compiled for float64. Of the value's time: empty where
   the gradient is of an earlier run than the value.
 """
+NOISE: Final = (
+    "The machine had other work: ratios on one core count, other times are no evidence until the page is written "
+    "again.\n"
+)
 _HEAD: Final = (
     "| package | model | real | extents | error | theirs | library MB | file | compile s | first s | theirs | "
     "1 core ms | theirs | ratio | 2 cores ms | theirs | ratio |\n|---|---|" + "---:|" * 15 + "\n"
@@ -41,7 +45,7 @@ _GRADIENTS: Final = (
 )
 
 
-def page(rows: Sequence[tuple[Shipped, str, dict[str, Any]]]) -> str:
+def page(rows: Sequence[tuple[Shipped, str, dict[str, Any]]], is_noisy: bool = False) -> str:
     """The text of the page.   rows: model, verdict, and what the worker found"""
     done = [(model, found) for model, verdict, found in rows if verdict != "failed"]
     right = sum(verdict == "right" for _, verdict, _ in rows)
@@ -56,7 +60,7 @@ def page(rows: Sequence[tuple[Shipped, str, dict[str, Any]]]) -> str:
                 f"On {name} our time is {median(ratios):.2f} of onnxruntime's in the median, at most "
                 f"{max(ratios):.2f}, and at most 1.1 for {fast} of {len(ratios)}.\n"
             )
-    text += "\n" + _HEAD
+    text += (NOISE if is_noisy else "") + "\n" + _HEAD
     text += "".join(_row(model, verdict, found) for model, verdict, found in rows)
     text += "".join(f"| {name} |  |  | no model |{' |' * 13}\n" for name in WITHOUT)
     text += _GRADIENTS + "".join(_slope(model, found) for model, found in done)
