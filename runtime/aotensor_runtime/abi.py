@@ -158,8 +158,7 @@ class Context(ctypes.Structure):
 
 
 END_OF_SMALLEST_CONTEXT: Final = "parallel_for"
-SMALLEST_CONTEXT: Final = getattr(Context, END_OF_SMALLEST_CONTEXT).offset
-"""Bytes of the first version of aotensor_context: later fields may be absent."""
+"""The first version of aotensor_context ends before this field: later fields may be absent."""
 MAX_THREADS: Final = 64
 """Most threads that run one loop."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from aotensor.codegen.entry.names import Symbols
@@ -33,11 +33,6 @@ def pattern_lines(manifest: Manifest, spec: FunctionSpec) -> list[tuple[list[str
     """The comment and declarations of every sparse value with constant pattern. Raises: as `recorded_pattern`."""
     found = [_constants(spec, *one) for one in _named(manifest, spec)]
     return [([], _UNUSED), *found] if any(text.count("static") for _, text in found) else found
-
-
-def pattern_names(manifest: Manifest, spec: FunctionSpec) -> Mapping[str, tuple[str, str]]:
-    """For each sparse output, (prefix of its macros, prefix of its arrays), unique in the header."""
-    return {value.name: names for value, is_input, names in _named(manifest, spec) if not is_input}
 
 
 def _named(manifest: Manifest, spec: FunctionSpec) -> list[tuple[SparseValue, bool, tuple[str, str]]]:

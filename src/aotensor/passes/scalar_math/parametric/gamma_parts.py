@@ -10,7 +10,6 @@ from typing import Final
 from aotensor.passes.scalar_math.gamma import LOG_GAMMA_NEAR_2
 from aotensor.passes.scalar_math.parametric.control import branch
 from aotensor.passes.scalar_math.parametric.jet import Jet
-from aotensor.passes.scalar_math.polygamma import ORDERS
 from aotensor.passes.scalar_math.value import Value, polynomial, where
 
 _STIRLING_FROM: Final = 8.0
@@ -27,10 +26,6 @@ def psi_series(v: Value, order: int) -> Iterable[Value]:
     for k in range(1, order + 1):
         name = ("psi", "tri_gamma")[k - 1] if k <= 2 else f"polygamma_{k - 1}"
         yield v.call(f"{name}_apart") * (1.0 / math.factorial(k))
-
-
-LARGEST_ORDER: Final = ORDERS[-1] + 1
-"""The highest derivative of ln Γ that has a function."""
 
 
 def stirling_rest(a: Jet) -> Jet:
