@@ -52,38 +52,13 @@ from aotensor.passes.target import Target
 
 Rule: TypeAlias = "Callable[[Job], Scalar]"
 
-RULES: Final[Mapping[str, Rule]] = {
-    "cholesky": cholesky,
-    "cholesky_pullback": cholesky_pullback,
-    "complete_qr": complete_qr,
-    "diagonal_solve": diagonal_solve,
-    "eig": eig,
-    "eigh": eigh,
-    "eigvals": eigvals,
-    "eigvalsh": eigvalsh,
-    "full_svd": full_svd,
-    "lu": lu,
-    "lu_adjugate": lu_adjugate,
-    "lu_inverse": lu_inverse,
-    "lu_permutation": lu_permutation,
-    "lu_solve": lu_solve,
-    "multiply_triangular": multiply_triangular,
-    "pivoted_qr": pivoted_qr,
-    "qr": qr,
-    "qr_r": qr_r,
-    "qz": qz,
-    "schur": schur,
-    "singular_values": singular_values,
-    "solve_triangular": solve_triangular,
-    "sorted_schur": sorted_schur,
-    "square_repeatedly": square_repeatedly,
-    "stable_subspace": stable_subspace,
-    "svd": svd,
-    "triangular_log": triangular_log,
-    "triangular_sqrt": triangular_sqrt,
-    "triangular_sylvester": triangular_sylvester,
-    "tridiagonal_solve": tridiagonal_solve,
-}
+RULES: Final[Mapping[str, Rule]] = {rule.__name__: rule for rule in (
+    cholesky, cholesky_pullback, complete_qr, diagonal_solve, eig, eigh, eigvals, eigvalsh, full_svd, lu,
+    lu_adjugate, lu_inverse, lu_permutation, lu_solve, multiply_triangular, pivoted_qr, qr, qr_r, qz, schur,
+    singular_values, solve_triangular, sorted_schur, square_repeatedly, stable_subspace, svd, triangular_log,
+    triangular_sqrt, triangular_sylvester, tridiagonal_solve,
+)}  # fmt: skip
+"""Kind → its rule, which has its name."""
 
 WITH_EMPTY: Final = frozenset({"complete_qr", "full_svd", "pivoted_qr"})
 """Kinds whose rule accepts operands or results without elements; LAPACK must not be called with those."""
