@@ -227,7 +227,7 @@ def _relative(found: float, wanted: float) -> float:
 def _first_lines(error: BaseException) -> str:
     """The first lines of an error, joined to one."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip() and not line.startswith("hint")]
-    return f"{type(error).__name__}: {'; '.join(lines[:3])}"[:400]
+    return f"{type(error).__name__}: {'; '.join(lines[:3])}"[:400].rstrip()
 
 
 def main(name: str, folder: str, part: str) -> None:
