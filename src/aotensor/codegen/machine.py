@@ -225,11 +225,16 @@ class Machine:
             return bytes(self.target_machine().emit_object(module))
 
     def target_machine(self) -> Any:
-        """llvmlite's target machine object for this target, made once: LLVM reads the features of a CPU for long.
-
-        llvmlite has one lock for all its calls, so threads may share it.
-        """
-        return _target_machine(self)
+        """A new target machine object of llvmlite. One that compilations share gives objects with other bytes now and then."""
+        _initialise()
+        return binding.Target.from_triple(self.triple).create_target_machine(
+            cpu=self.cpu,
+            features=self.features,
+            opt=self.opt_level,
+            reloc="pic",
+            codemodel="default",
+            abiname=self.abi,
+        )
 
 
 _BLAS_WORK: Final = {128: 128**3, 256: 1 << 33, 512: 1 << 33}
@@ -269,19 +274,6 @@ def _loop_strength_reduction(module: ModuleRef) -> Iterator[None]:
     with _options:
         binding.set_option("aotensor", f"-disable-lsr={str(is_off).lower()}")
         yield
-
-
-@cache
-def _target_machine(machine: Machine) -> Any:
-    _initialise()
-    return binding.Target.from_triple(machine.triple).create_target_machine(
-        cpu=machine.cpu,
-        features=machine.features,
-        opt=machine.opt_level,
-        reloc="pic",
-        codemodel="default",
-        abiname=machine.abi,
-    )
 
 
 @cache
