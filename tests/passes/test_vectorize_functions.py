@@ -200,3 +200,11 @@ def test_without_the_pass_elements_are_computed_one_by_one() -> None:
     assert "block" not in f.ir("llvm") and "block" in of_vectors().ir("llvm")
     given = gamma_points(500)
     np.testing.assert_allclose(f(*given), of_vectors()(*given), rtol=1e-14)
+
+
+@pytest.mark.parametrize("cpu", LEVELS)
+def test_it_leaves_valid_ir(cpu: str) -> None:
+    a, x = at.dvectors("a", "x")
+    f = aot.function([a, x], at.gammainc(a, x), name="f")
+    lowered = lower([f], Options(cpu=cpu, verify=True), texts=())
+    assert len(re.findall(r"call @aot\.\w+\.f64\.block", str(lowered.module))) == 1

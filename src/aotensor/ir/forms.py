@@ -45,6 +45,12 @@ LOOP_FORM: Final = Form("loops", _COMMON | {"memref", "vector"}, has_tensors=Fal
 _FAR: Final[tuple[type[OpTrait], ...]] = (IsTerminator, SymbolUserOpInterface, HasParent, HasAncestor)
 """Traits whose checks read other operations."""
 
+_SCALAR_IN_XDSL: Final = frozenset((
+    arith.CmpfOp, arith.CmpiOp, arith.SelectOp, arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp,
+    arith.FPToSIOp, arith.FPToUIOp, arith.SIToFPOp, arith.UIToFPOp,
+))  # fmt: skip
+"""Operations that MLIR has for vectors, too."""
+
 
 class Verifier:
     """Verifies the operations of one module after each pass, those that did not change since then only once.
@@ -58,15 +64,10 @@ class Verifier:
         self._verified: dict[Operation, list[Any]] = {}
 
     def verify(self, module: ModuleOp) -> None:
-        """Verify all operations except comparisons and selections of vectors, which xDSL mistakes for scalar ones.
-
-        Raises: VerifyException
-        """
+        """Verify all operations but those of vectors that xDSL mistakes for scalar ones.   Raises: VerifyException"""
         known, self._verified = self._verified, {}
         for op in walk(module):
-            if isinstance(op, arith.CmpfOp | arith.CmpiOp | arith.SelectOp) and isinstance(
-                op.results[0].type, VectorType
-            ):
+            if type(op) in _SCALAR_IN_XDSL and isinstance(op.results[0].type, VectorType):
                 continue
             if op.regions or op._next_op is None or not _is_local(type(op)):
                 op.verify(verify_nested_ops=False)

@@ -84,7 +84,9 @@ def _location(x: object) -> Any:
 
 
 def _function_of(x: object) -> func.FuncOp | None:
-    """The function that contains an operation or a value; faster than `parent_op`, since it is called often."""
+    """The function that is or contains an operation or a value; faster than `parent_op`, since it is called often."""
+    if isinstance(x, func.FuncOp):
+        return x
     op: Operation | None = x if isinstance(x, Operation) else x.op if isinstance(x, OpResult) else None
     block = x.block if isinstance(x, BlockArgument) else None if op is None else op.parent
     while block is not None and block.parent is not None:

@@ -26,7 +26,7 @@ from aotensor.ir.location import LocatedBuilder, builder_before
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import NO_FAST_MATH, Scalar
 from aotensor.ir.types import f64
-from aotensor.ir.upstream import ParallelOp, walk
+from aotensor.ir.upstream import ParallelOp, declare_special_functions, walk
 from aotensor.passes.exponentials import PREFIX
 from aotensor.passes.functions.block_function import LONGEST, block_symbol, buffer_type, define_block_function
 from aotensor.passes.registry import ir_pass
@@ -59,6 +59,8 @@ def vectorize_functions(module: ModuleOp, target: Target) -> None:
                 wanted[call] = None
     for symbol in wanted:
         module.body.block.add_op(define_block_function(symbol, lanes, target.has_tables))
+    if wanted:
+        declare_special_functions(module)  # those of vectors
 
 
 @dataclass(frozen=True)
