@@ -60,20 +60,21 @@ func.func @few_columns(%a: tensor<?x1xf64>) -> tensor<?x8xf64> attributes {dims 
 
 // The zeros have another reader, so they stay, and the columns get memory of their own.
 // CHECK-LABEL: func.func @zeros_read_again
-// CHECK: linalg.generic {{.*}} outs(%e : tensor<?x1xf64>)
-// CHECK: tensor.empty(%{{[0-9a-z]+}}) : tensor<?x1xf64>
-// CHECK-NEXT: tensor.insert_slice %a into %{{[0-9]+}}[0, 0]
-func.func @zeros_read_again(%a: tensor<?x1xf64>) -> (tensor<?x1xf64>, tensor<?x1xf64>) attributes {dims = [["n", ""]]} {
+// CHECK: linalg.generic {{.*}} outs(%e : tensor<?x2xf64>)
+// CHECK: tensor.empty(%{{[0-9a-z]+}}) : tensor<?x2xf64>
+// CHECK-NEXT: tensor.insert_slice %a into %{{[0-9]+}}[0, 1]
+func.func @zeros_read_again(%a: tensor<?x1xf64>, %b: tensor<?x1xf64>) -> (tensor<?x2xf64>, tensor<?x2xf64>) attributes {dims = [["n", ""], ["n", ""]]} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f64
   %n = tensor.dim %a, %c0 : tensor<?x1xf64>
-  %e = tensor.empty(%n) : tensor<?x1xf64>
-  %zeros = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<?x1xf64>) {
+  %e = tensor.empty(%n) : tensor<?x2xf64>
+  %zeros = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<?x2xf64>) {
   ^bb0(%o: f64):
     linalg.yield %zero : f64
-  } -> tensor<?x1xf64>
-  %1 = tensor.insert_slice %a into %zeros[0, 0] [%n, 1] [1, 1] : tensor<?x1xf64> into tensor<?x1xf64>
-  func.return %1, %zeros : tensor<?x1xf64>, tensor<?x1xf64>
+  } -> tensor<?x2xf64>
+  %1 = tensor.insert_slice %a into %zeros[0, 1] [%n, 1] [1, 1] : tensor<?x1xf64> into tensor<?x2xf64>
+  %2 = tensor.insert_slice %b into %1[0, 0] [%n, 1] [1, 1] : tensor<?x1xf64> into tensor<?x2xf64>
+  func.return %2, %zeros : tensor<?x2xf64>, tensor<?x2xf64>
 }
 
 // A position that is only known in a call, and slices of two columns, are left to other passes.

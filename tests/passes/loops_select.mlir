@@ -25,7 +25,7 @@ func.func @ranks(%x: tensor<?x?xf64>, %k: tensor<?xi64>) -> (tensor<?x?xi64>) at
 // CHECK-SAME: (%x: memref<?xi8>, %[[OUT:[0-9a-z]+]]: memref<5xi64>
 // CHECK-NOT: scf.parallel
 // CHECK-DAG: %[[LONG:[0-9a-z]+]] = arith.constant 320 : index
-// CHECK: arith.cmpi sge, %{{[0-9]+}}, %[[LONG]] : index
+// CHECK: arith.cmpi sge, %n, %[[LONG]] : index
 // CHECK: arith.extui %{{[0-9]+}} : i8 to i64
 // CHECK: arith.minsi %{{[0-9]+}}, %{{[0-9]+}} : i64
 // CHECK: scf.while
