@@ -225,7 +225,7 @@ class Machine:
             return bytes(self.target_machine().emit_object(module))
 
     def target_machine(self) -> Any:
-        """A new target machine object of llvmlite. One that compilations share gives objects with other bytes now and then."""
+        """A new target machine object of llvmlite. Objects of one that is shared have other bytes now and then."""
         _initialise()
         return binding.Target.from_triple(self.triple).create_target_machine(
             cpu=self.cpu,
