@@ -181,11 +181,9 @@ def test_host() -> None:
     assert Machine.parse(cpu="generic").features == ""
 
 
-def test_a_machine_is_made_once() -> None:
-    """LLVM parses the features of the CPU, which takes longer than code for a small function."""
-    one, other = Machine.host(), Machine.host(2)
-    assert one.target_machine() is Machine.host().target_machine()
-    assert one.target_machine() is not other.target_machine()
+def test_machines_are_not_shared() -> None:
+    """Objects of a shared machine have other bytes now and then."""
+    assert Machine.host().target_machine() is not Machine.host().target_machine()
 
 
 def test_wide_vectors_only_where_they_gain() -> None:
