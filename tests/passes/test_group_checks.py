@@ -89,3 +89,21 @@ def test_reads_at_positions_that_were_read_are_limited() -> None:
         UnsupportedError, match=r"in function chased more than 160 checks .* at .*test_group_checks\.py"
     ):
         f.ir("loops")
+
+
+def test_replaced_elements_that_are_read_later() -> None:
+    x, i = at.dvector("x"), at.lvector("i", shape=(3,))
+    old = x * 2.0
+    before = old[i[0]]
+    new = at.set_subtensor(old[i[1]], before + 1.0)
+    newer = at.inc_subtensor(new[i[2]], new[i[1]])
+    f = aot.function([x, i], {"old": old, "newer": newer, "read": old[i[1]] + before}, name="replaced")
+    for positions in ((0, 0, 0), (1, 2, 2), (2, 1, 0)):
+        found = f(np.arange(4.0) + 1, np.array(positions))
+        first = 2.0 * (np.arange(4.0) + 1)
+        expected = first.copy()
+        expected[positions[1]] = first[positions[0]] + 1
+        expected[positions[2]] += expected[positions[1]]
+        np.testing.assert_array_equal(found["old"], first)
+        np.testing.assert_array_equal(found["newer"], expected)
+        assert found["read"] == first[positions[1]] + first[positions[0]]
