@@ -150,14 +150,24 @@ def test_memory_that_nobody_wrote_is_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "CPUS", levels.CPUS[:1])
-    _clean("rows", 11 * len(rows.tables()[0]) + 700, 6, rows.run)
+    _clean("rows", 700 * rows.EXTENTS + 11, 6, rows.run)
+
+
+@pytest.mark.parametrize("name", ["eigh-of-two", "sqrtm", "solve-matrix"])
+def test_square_matrices_stay_regular(name: str) -> None:
+    """Repeated rows alone would make them singular, and derivatives of eigenvectors infinite."""
+    case = next(case for case in rows.tables()[0] if case.id == name)
+    for extent in (2, 25, 40):
+        arrays = rows.at_extent(case, extent).draw(np.random.default_rng(7))
+        assert arrays[0].shape == (extent, extent)
+        assert all(np.linalg.cond(x) < 50 for x in arrays if x.shape == (extent, extent))
 
 
 def test_a_row_that_is_wrong_is_found() -> None:
     """Where only one row of a result differs."""
     cases, _ = rows.tables()
     position = next(k for k, case in enumerate(cases) if case.id == "diag-of-vector")
-    row = rows._row(6 * len(cases) + position)
+    row = rows._row(position * rows.EXTENTS + 6)
     assert row is not None and row.arrays[0].shape == (7,)
     assert list(rows.findings([row], "generic")) == []
     off = np.asarray(row.expected[0]).copy()

@@ -1,8 +1,9 @@
 """The rows of the op tables at static extents 1 to 40, at -O 3 of every CPU, on poisoned memory.
 
-Case number k is row k mod R at extent 1 + k div R, for R rows. In each axis that has a row's largest extent, this one
-takes its place, and all extents are in the types. Values, Jᵀ·ȳ and J·ẋ of the compiled function are compared with the
-reference. Where aotensor or the reference refuses a row at an extent, it is left out.
+Case number k is row k div 40 at extent 1 + k mod 40; the extents of a row make one library, as they share what they
+call. In each axis that has a row's largest extent, this one takes its place, and all extents are in the types. Values,
+Jᵀ·ȳ and J·ẋ of the compiled function are compared with the reference. Where aotensor or the reference refuses a row at
+an extent, it is left out.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from tools.fuzz.levels import CPUS, can_run
 from tools.fuzz.program import Options
 
 import aotensor as aot
+from aotensor.core.garbage import rare_collections
 from aotensor.errors import AotensorError
 from aotensor_runtime.arrays.poison import poisoned
 
-BATCH: Final = 24
-"""Functions per library."""
 EXTENTS: Final = 40
+"""Functions per library, too."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,12 @@ def tables() -> tuple[Sequence[Any], Any]:
     return cases, from_tests("ops", "row_programs").row_program
 
 
+@rare_collections
 def run(campaign: Campaign) -> None:
     """Compare rows until the campaign ends, or all rows have run at all extents."""
     cases, _ = tables()
     with poisoned():
-        for numbers in campaign.batches(BATCH):
+        for numbers in campaign.batches(EXTENTS):
             batch = [row for k in numbers if k < EXTENTS * len(cases) if (row := _row(k)) is not None]
             for cpu in filter(can_run, CPUS) if batch else ():
                 for finding in findings(batch, cpu):
@@ -62,7 +64,7 @@ def run(campaign: Campaign) -> None:
 
 def _row(number: int) -> Row | None:
     cases, row_program = tables()
-    extent, position = divmod(number, len(cases))
+    position, extent = divmod(number, EXTENTS)
     try:
         case = at_extent(cases[position], extent + 1)
         if case is None:
@@ -78,7 +80,11 @@ def _row(number: int) -> Row | None:
 
 
 def at_extent(case: Any, extent: int) -> Any:
-    """A row with its largest extent replaced in all axes that have it; None for a row of scalars."""
+    """A row with its largest extent replaced in all axes that have it; None for a row of scalars.
+
+    Elements are repeated. Square matrices become regular by small repeated elements, and different ones on the diagonal
+    of each operand; symmetric and positive definite ones stay so.
+    """
     arrays = case.draw(np.random.default_rng(7))
     largest = max((n for array in arrays for n in array.shape), default=1)
     if largest < 2:
@@ -87,6 +93,9 @@ def at_extent(case: Any, extent: int) -> Any:
         for axis, n in enumerate(array.shape):
             if n == largest:
                 arrays[position] = np.take(arrays[position], np.arange(extent) % n, axis)
+        if extent != largest and array.shape[-2:] == (largest, largest) and array.dtype.kind in "fc":
+            diagonal = np.linspace(1.0, 4.0, extent) ** (1 + position)
+            arrays[position] = (arrays[position] * (largest / extent / 4) + np.diag(diagonal)).astype(array.dtype)
     return replace(case, inputs=arrays, dims=[array.shape for array in arrays], specials=None, expected=None)
 
 
