@@ -25,8 +25,6 @@ ORDERS: Final = frozenset(("lt", "le", "gt", "ge"))
 ELSEWHERE: Final = {
     "aotensor.ir": "the builders, of which operators are made",
     "aotensor.codegen": "LLVM's builder, whose values have no operators",
-    "aotensor.passes.lapack": "becomes kernels",
-    "aotensor.ops.linalg.lapack": "passes verbs to shapes of factorisations",
 }
 """The modules and packages with verbs or raw arithmetic → why."""
 

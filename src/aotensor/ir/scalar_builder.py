@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Final, Self
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, func, math
+from xdsl.dialects import arith, func, math, vector
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, VectorType, i1, i64
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -105,7 +105,7 @@ class ScalarBuilder:
     def operate(self, verb: str, *operands: Any) -> Scalar:
         """Emit an operator by the name of its method, or a comparison by its predicate."""
         model = next(x for x in operands if isinstance(x, Scalar))
-        scalars = [x if isinstance(x, Scalar) else self.constant(x, model.dtype) for x in operands]
+        scalars = [x if isinstance(x, Scalar) else self.constant_like(x, model) for x in operands]
         if verb in _SIGNED_PREDICATES:
             return self.compare(verb, *scalars)
         result: Scalar = getattr(self, verb)(*scalars)
@@ -147,6 +147,11 @@ class ScalarBuilder:
         attr: Attribute
         attr = FloatAttr(float(value), element_type(dtype)) if dtypes.is_float(dtype) else _integer(int(value), dtype)
         return self.make(arith.ConstantOp, (), dtype, element_type(dtype), {"value": attr})
+
+    def constant_like(self, value: bool | int | float, model: Scalar) -> Scalar:
+        """A constant of the dtype of `model`; of a vector, in all lanes."""
+        number, kind = self.constant(value, model.dtype), model.ssa.type
+        return self.emit(vector.BroadcastOp(number.ssa, kind), model.dtype) if type(kind) is VectorType else number
 
     def index(self, value: int) -> Scalar:
         return self.constant(value, dtypes.INDEX)
@@ -228,11 +233,12 @@ class ScalarBuilder:
     # --- comparison, logic, choice -------------------------------------------------------------------------------
 
     def compare(self, predicate: str, x: Scalar, y: Scalar) -> Scalar:
-        """Compare x and y: eq ne lt le gt ge. With a nan the result is false, except for ne."""
+        """Compare x and y, vectors lane by lane: eq ne lt le gt ge. With a nan the result is false, except for ne."""
+        result = VectorType(i1, x.ssa.type.get_shape()) if type(x.ssa.type) is VectorType else i1
         if dtypes.is_float(x.dtype):
-            return self.make(arith.CmpfOp, (x.ssa, y.ssa), "bool", i1, _FLOAT_PREDICATES[predicate])
+            return self.make(arith.CmpfOp, (x.ssa, y.ssa), "bool", result, _FLOAT_PREDICATES[predicate])
         table = _SIGNED_PREDICATES if dtypes.is_signed(x.dtype) else _UNSIGNED_PREDICATES
-        return self.make(arith.CmpiOp, (x.ssa, y.ssa), "bool", i1, table[predicate])
+        return self.make(arith.CmpiOp, (x.ssa, y.ssa), "bool", result, table[predicate])
 
     def below(self, x: Scalar, y: Scalar) -> Scalar:
         """Compare two indices as unsigned numbers: 0 ≤ x < y for y ≥ 0."""
@@ -253,7 +259,7 @@ class ScalarBuilder:
 
     def not_(self, x: Scalar) -> Scalar:
         """The bitwise complement of x; the logical one of a bool."""
-        return self.xor(x, self.constant(1 if x.dtype == "bool" else -1, x.dtype))
+        return self.xor(x, self.constant_like(1 if x.dtype == "bool" else -1, x))
 
     def shift_left(self, x: Scalar, y: Scalar) -> Scalar:
         return self._on_ints(arith.ShLIOp, x, y)

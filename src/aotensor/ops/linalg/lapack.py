@@ -59,7 +59,7 @@ class Lapack(RepeatingOp):
         return tuple(results)
 
     def lower(self, b: TensorBuilder, *operands: Tensor) -> tuple[Tensor, ...]:
-        by = Arithmetic(lambda n: b.scalars.ifloordiv(n, 2), b.scalars.imin)
+        by = Arithmetic(lambda n: n // 2, b.scalars.imin)
         shapes = [x.extents for x in operands]
         if KINDS[self.kind].is_square:
             end = len(shapes[0]) - ("is_complex" in dict(self.options))

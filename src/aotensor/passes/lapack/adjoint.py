@@ -30,7 +30,7 @@ def cholesky_pullback(job: Job) -> Scalar:
     zero = b.constant(0.0, job.dtype)
 
     def row(i: Scalar) -> None:
-        above = b.iadd(i, 1)
+        above = i + 1
         if not job.is_same(given, derivative):
             job.emit_loop(0, above, lambda j: job.store(job.load(given, i, j), derivative, i, j))
         job.emit_loop(above, n, lambda j: job.store(zero, derivative, i, j))
@@ -38,11 +38,11 @@ def cholesky_pullback(job: Job) -> Scalar:
     job.emit_loop(0, n, row)
     width = b.imin(n, _BLOCK)
     work = job.work(width, width)
-    count = b.ifloordiv(b.iadd(n, _BLOCK - 1), _BLOCK)
+    count = (n + (_BLOCK - 1)) // _BLOCK
 
     def step(k: Scalar) -> None:
-        start = b.imul(b.isub(b.isub(count, 1), k), _BLOCK)
-        _pull_block(job, factor, derivative, work, (start, b.imin(b.iadd(start, _BLOCK), n)))
+        start = (count - 1 - k) * _BLOCK
+        _pull_block(job, factor, derivative, work, (start, b.imin(start + _BLOCK, n)))
 
     job.emit_loop(0, count, step, is_vectorisable=False)
     return b.constant(0, "int64")
@@ -59,7 +59,7 @@ def _pull_block(job: Job, factor: Matrix, derivative: Matrix, work: Matrix, rows
         job.block(derivative, *where) for where in ((rows, rows), (below, rows), (rows, before), (below, before))
     )
     has_left, has_below = (_is_some(job, x) for x in (rows[0], c.rows))
-    both = job.b.and_(has_left, has_below)
+    both = has_left & has_below
 
     def from_below() -> None:
         call_triangular(job, "trsm", d, c_, is_left=False, is_lower=True)
@@ -82,19 +82,19 @@ def _pull_diagonal(job: Job, d: Matrix, derivative: Matrix, work: Matrix) -> Mat
         def row(i: Scalar) -> None:
             job.emit_loop(0, i, lambda j: job.store(job.load(source, i, j), work, i, j))
             job.store(diagonal(job.load(source, i, i)), work, i, i)
-            job.emit_loop(b.iadd(i, 1), d.rows, lambda j: job.store(zero, work, i, j))
+            job.emit_loop(i + 1, d.rows, lambda j: job.store(zero, work, i, j))
 
         job.emit_loop(0, d.rows, row)
 
     lower_part(derivative, lambda x: x)
     call_triangular(job, "trmm", d, work, is_lower=True, is_transposed=True)
-    lower_part(work, lambda x: b.mul(x, half))
+    lower_part(work, lambda x: x * half)
     call_triangular(job, "trsm", d, work, is_lower=True, is_transposed=True)
     call_triangular(job, "trsm", d, work, is_left=False, is_lower=True)
 
     def fold(i: Scalar) -> None:
         def element(j: Scalar) -> None:
-            total = b.add(job.load(work, i, j), job.load(work, j, i))
+            total = job.load(work, i, j) + job.load(work, j, i)
             for target, at in ((work, (i, j)), (work, (j, i)), (derivative, (i, j))):
                 job.store(total, target, *at)
             job.store(zero, derivative, j, i)
@@ -102,7 +102,7 @@ def _pull_diagonal(job: Job, d: Matrix, derivative: Matrix, work: Matrix) -> Mat
         job.emit_loop(0, i, element, is_vectorisable=False)
         diagonal = job.load(work, i, i)
         job.store(diagonal, derivative, i, i)
-        job.store(b.add(diagonal, diagonal), work, i, i)
+        job.store(diagonal + diagonal, work, i, i)
 
     job.emit_loop(0, d.rows, fold)
     return work
@@ -117,7 +117,7 @@ def _subtract_product(job: Job, c: Matrix, a: Matrix, x: Matrix, is_transposed: 
 
 
 def _is_some(job: Job, n: Extent) -> Scalar:
-    return job.b.compare("gt", job.b.index(n), job.b.index(0))
+    return job.b.index(n) > 0
 
 
 def _emit_if(job: Job, condition: Scalar, body: Callable[[], None]) -> None:

@@ -30,7 +30,7 @@ def cholesky(job: Job) -> Scalar:
     zero = job.b.constant(0.0, job.dtype)
 
     def row(i: Scalar) -> None:
-        above = job.b.iadd(i, 1)
+        above = i + 1
         if not job.is_same(a, factor):
             job.emit_loop(0, above, lambda j: job.store(job.load(a, i, j), factor, i, j))
         job.emit_loop(above, n, lambda j: job.store(zero, factor, i, j))
@@ -80,8 +80,8 @@ def exchange_rows(job: Job, pivots: Matrix, x: Matrix, is_forward: bool) -> None
     b, n = job.b, pivots.rows
 
     def exchange(step: Scalar) -> None:
-        k = step if is_forward else b.isub(b.isub(n, 1), step)
-        other = b.isub(b.cast(job.load(pivots, k), "index"), 1)
+        k = step if is_forward else n - 1 - step
+        other = b.cast(job.load(pivots, k), "index") - 1
 
         def swap(*column: Extent) -> None:
             mine, yours = job.load(x, k, *column), job.load(x, other, *column)
@@ -105,7 +105,7 @@ def lu_inverse(job: Job) -> Scalar:
 
 def _invert(job: Job, inverse: Matrix) -> Scalar:
     n = inverse.rows
-    size = job.b.imul(n, WORK_COLUMNS)
+    size = n * WORK_COLUMNS
     return job.call("getri", n, inverse, n, job.operand(1), job.work(size), size)
 
 
@@ -125,14 +125,14 @@ def lu_adjugate(job: Job) -> Scalar:
     def step(i: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
         (product,) = carried
         pivot = job.load(inverse, i, i)
-        pivot = b.select(b.compare("lt", b.abs(pivot), least), least, pivot)
+        pivot = b.select(b.abs(pivot) < least, least, pivot)
         job.store(pivot, inverse, i, i)
-        is_exchanged = b.compare("ne", b.cast(job.load(job.operand(1), i), "index"), b.index(b.iadd(i, 1)))
-        return [b.mul(product, b.select(is_exchanged, b.neg(pivot), pivot))]
+        is_exchanged = b.compare("ne", b.cast(job.load(job.operand(1), i), "index"), b.index(i + 1))
+        return [product * b.select(is_exchanged, -pivot, pivot)]
 
     (determinant,) = b.loop(0, n, [b.constant(1.0, job.dtype)], step, is_vectorisable=False)
     failure = _invert(job, inverse)
-    b.nest(inverse.extents, lambda at: job.store(b.mul(job.load(inverse, *at), determinant), inverse, *at))
+    b.nest(inverse.extents, lambda at: job.store(job.load(inverse, *at) * determinant, inverse, *at))
     return failure
 
 
@@ -144,5 +144,5 @@ def _least_pivot(job: Job, factors: Matrix) -> Scalar:
         return [b.maximum(carried[0], b.abs(job.load(factors, i, i)))]
 
     (largest,) = b.loop(0, factors.rows, [b.constant(0.0, job.dtype)], step, is_vectorisable=False)
-    least = b.mul(largest, b.constant(float(info.eps), job.dtype))
+    least = largest * float(info.eps)
     return b.maximum(least, b.constant(math.sqrt(float(info.tiny)), job.dtype))

@@ -24,14 +24,14 @@ def eig(job: Job) -> Scalar:
         def vector(j: Scalar) -> None:
             part = job.load(imaginary, j)
             zero = b.constant(0.0, job.dtype)
-            is_second, is_first = b.compare("lt", part, zero), b.compare("gt", part, zero)
-            first = b.as_extent(b.select(is_second, b.index(b.imax(b.isub(j, 1), 0)), j))
-            second = b.as_extent(b.select(is_first, b.index(b.imin(b.iadd(j, 1), b.isub(n, 1))), j))
+            is_second, is_first = part < zero, part > zero
+            first = b.as_extent(b.select(is_second, b.index(b.imax(j - 1, 0)), j))
+            second = b.as_extent(b.select(is_first, b.index(b.imin(j + 1, n - 1)), j))
 
             def element(i: Scalar) -> None:
                 job.store(job.load(found, first, i), vectors, j, i, 0)
                 other = job.load(found, second, i)
-                signed = b.select(is_first, other, b.select(is_second, b.neg(other), zero))
+                signed = b.select(is_first, other, b.select(is_second, -other, zero))
                 job.store(signed, vectors, j, i, 1)
 
             job.emit_loop(0, n, element, is_vectorisable=False)
@@ -53,9 +53,9 @@ def eigvals(job: Job) -> Scalar:
 
 def _geev(job: Job, vectors: str, copy: Matrix, found: Matrix) -> tuple[Scalar, Matrix]:
     """Call geev, which writes the real parts to result 0; return the failure, and the imaginary parts."""
-    b, w, n = job.b, job.result(0), job.operand(0).rows
+    w, n = job.result(0), job.operand(0).rows
     real, imaginary, nothing = job.work(n), job.work(n), job.work(1)
-    room = b.imul(n, WORK_COLUMNS)
+    room = n * WORK_COLUMNS
     job.copy(job.operand(0), copy)
     lead = n if vectors == "V" else 1
     failure = job.call(
@@ -73,7 +73,7 @@ def _geev(job: Job, vectors: str, copy: Matrix, found: Matrix) -> tuple[Scalar, 
 def _complex_geev(job: Job, vectors: str, found: Matrix) -> Scalar:
     a, n = job.operand(0), job.operand(0).rows
     copy, nothing, real = job.work(*a.extents), job.elements(1), job.elements(n)
-    room = job.b.imul(n, WORK_COLUMNS)
+    room = n * WORK_COLUMNS
     work, lead = job.elements(room), n if vectors == "V" else 1
 
     def decompose() -> Scalar:
@@ -96,7 +96,7 @@ def triangular_sylvester(job: Job) -> Scalar:
     arguments = (t.rows, s.rows, t, t.rows, s, s.rows, x, t.rows, scale)
     job.call("trsyl", *letters, 1, *arguments)
     factor, x = job.load(scale, 0), job.numbers(x)
-    b.nest(x.extents, lambda at: job.store(b.div(job.load(x, *at), factor), x, *at))
+    b.nest(x.extents, lambda at: job.store(job.load(x, *at) / factor, x, *at))
     return b.constant(0, "int64")
 
 
@@ -110,7 +110,7 @@ def stable_subspace(job: Job) -> Scalar:
     a, c, z = job.work(n, n), job.work(n, n), job.work(n, n)
     real, imaginary, beta, scales = job.work(n), job.work(n), job.work(n), job.work(4)
     chosen, counts = job.work(n, dtype="int32"), job.work(4, dtype="int32")
-    room = b.iadd(b.imul(n, WORK_COLUMNS), 16)
+    room = n * WORK_COLUMNS + 16
     work = job.work(room)
 
     def decompose() -> Scalar:
@@ -123,8 +123,8 @@ def stable_subspace(job: Job) -> Scalar:
         one = b.constant(1.0, job.dtype)
 
         def choose(k: Scalar) -> None:
-            x, y = (b.div(job.load(part, k), job.load(beta, k)) for part in (real, imaginary))
-            is_inside = b.compare("lt", b.add(b.mul(x, x), b.mul(y, y)), one)
+            x, y = (job.load(part, k) / job.load(beta, k) for part in (real, imaginary))
+            is_inside = x * x + y * y < one
             job.store(b.cast(is_inside, "int32"), chosen, k)
 
         job.emit_loop(0, n, choose, is_vectorisable=False)
@@ -134,7 +134,7 @@ def stable_subspace(job: Job) -> Scalar:
         moved = job.call("tgsen", 0, 0, 1, chosen, n, a, n, c, n, *values, scales, 1, z, n, found, *others)
         has_half = b.compare("eq", b.cast(job.load(found, 0), "int64"), b.cast(b.index(u.rows), "int64"))
         job.copy(job.block(z, (0, u.rows), (0, n)), u)
-        is_there = b.and_(has_half, _has_inverse(job, job.block(z, (0, u.rows), (0, u.rows))))
+        is_there = has_half & _has_inverse(job, job.block(z, (0, u.rows), (0, u.rows)))
         missing = b.select(is_there, b.constant(0, "int64"), b.constant(1, "int64"))
         return b.maximum(b.maximum(failure, moved), missing)
 
@@ -154,7 +154,7 @@ def _has_inverse(job: Job, x: Matrix) -> Scalar:
 
     start = [b.constant(value, job.dtype) for value in (float(np.finfo(job.dtype).max), 0.0)]
     least, most = b.loop(0, n, start, pivot, is_vectorisable=False)
-    return b.compare("gt", least, b.mul(most, b.constant(float(np.finfo(job.dtype).eps), job.dtype)))
+    return least > most * float(np.finfo(job.dtype).eps)
 
 
 def diagonal_solve(job: Job) -> Scalar:
@@ -166,18 +166,18 @@ def diagonal_solve(job: Job) -> Scalar:
     def row(i: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
         pivot = job.load(a, i, i)
         if len(x.extents) == 1:
-            job.store(b.div(job.load(right, i), pivot), x, i)
+            job.store(job.load(right, i) / pivot, x, i)
         else:
-            job.emit_loop(0, x.columns, lambda j: job.store(b.div(job.load(right, i, j), pivot), x, i, j))
-        is_first = b.and_(b.compare("eq", carried[0], none), b.compare("eq", pivot, zero))
-        return [b.select(is_first, b.cast(b.index(b.iadd(i, 1)), "int64"), carried[0])]
+            job.emit_loop(0, x.columns, lambda j: job.store(job.load(right, i, j) / pivot, x, i, j))
+        is_first = b.compare("eq", carried[0], none) & b.compare("eq", pivot, zero)
+        return [b.select(is_first, b.cast(b.index(i + 1), "int64"), carried[0])]
 
     return b.loop(0, a.rows, [none], row, is_vectorisable=False)[0]
 
 
 def tridiagonal_solve(job: Job) -> Scalar:
     """Lower `tridiagonal_solve`: A, B → X with op(A)·X = B for the tridiagonal part of A."""
-    b, a, x, n = job.b, job.operand(0), job.result(), job.operand(0).rows
+    a, x, n = job.operand(0), job.result(), job.operand(0).rows
     is_vector = len(x.extents) == 1
     below, middle, above = job.work(n), job.work(n), job.work(n)
     transposed_matrix = x if is_vector else job.work(x.columns, n)
@@ -186,11 +186,11 @@ def tridiagonal_solve(job: Job) -> Scalar:
     lower, upper = (above, below) if job.op.option("is_transposed") else (below, above)
 
     def beside(i: Scalar) -> None:
-        after = b.iadd(i, 1)
+        after = i + 1
         job.store(job.load(a, after, i), lower, i)
         job.store(job.load(a, i, after), upper, i)
 
-    job.emit_loop(0, b.isub(n, 1), beside, is_vectorisable=False)
+    job.emit_loop(0, n - 1, beside, is_vectorisable=False)
     failure = job.call("gtsv", n, x.columns, below, middle, above, transposed_matrix, n)
     if not is_vector:
         job.copy_transposed(transposed_matrix, x)

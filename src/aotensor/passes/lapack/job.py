@@ -94,7 +94,7 @@ class Job:
         if buffer not in self._flats:
             total: Extent = 1
             for n in shape:
-                total = self.b.imul(total, n)
+                total = total * n
             self._flats[buffer] = self.b.reinterpret(buffer, [self.b.index(total)])
         return self._flats[buffer]
 
@@ -116,8 +116,8 @@ class Job:
             return whole
         size: Extent = 1
         for n in whole.extents:
-            size = self.b.imul(size, n)
-        return Matrix(whole.buffer, self.b.imul(self.entry, size), whole.extents, whole.dtype)
+            size = size * n
+        return Matrix(whole.buffer, self.entry * size, whole.extents, whole.dtype)
 
     def work(self, *extents: Extent, dtype: str | None = None) -> Matrix:
         """Allocate memory for this batch entry. The extents must depend on those of operands and results."""
@@ -174,12 +174,12 @@ class Job:
         self.b.store(value, x.buffer, [self._offset(x, at)])
 
     def _offset(self, x: Matrix, at: Sequence[Extent]) -> Extent:
-        offset = at[0] if len(at) == 1 else self.b.iadd(self.b.imul(at[0], x.lead), at[1])
-        return self.b.iadd(x.start, self.b.iadd(self.b.imul(offset, 2), at[2]) if len(at) == 3 else offset)
+        offset = at[0] if len(at) == 1 else at[0] * x.lead + at[1]
+        return x.start + (offset * 2 + at[2] if len(at) == 3 else offset)
 
     def block(self, x: Matrix, rows: tuple[Extent, Extent], columns: tuple[Extent, Extent]) -> Matrix:
         """The submatrix x[rows[0] : rows[1], columns[0] : columns[1]], in the same memory."""
-        extents = self.b.isub(rows[1], rows[0]), self.b.isub(columns[1], columns[0])
+        extents = rows[1] - rows[0], columns[1] - columns[0]
         return Matrix(x.buffer, self._offset(x, (rows[0], columns[0])), extents, x.dtype, x.lead)
 
     def emit_loop(
@@ -218,14 +218,14 @@ class Job:
         """The real and imaginary parts of a complex matrix as a real one with twice as many columns; else x."""
         if len(x.extents) < 3:
             return x
-        return Matrix(x.buffer, x.start, (x.rows, self.b.imul(x.columns, 2)), x.dtype)
+        return Matrix(x.buffer, x.start, (x.rows, x.columns * 2), x.dtype)
 
     def copy_transposed(self, source: Matrix, target: Matrix) -> None:
         """Emit target[j, i] = source[i, j], in tiles, so that cache lines of both are reused."""
         rows, columns, b = source.rows, source.columns, self.b
 
         def tile(i: Scalar, j: Scalar) -> None:
-            last = b.imin(b.iadd(i, _TILE), rows), b.imin(b.iadd(j, _TILE), columns)
+            last = b.imin(i + _TILE, rows), b.imin(j + _TILE, columns)
             self.emit_loop(i, last[0], lambda p: self.emit_loop(j, last[1], lambda q: move(p, q)))
 
         def move(p: Scalar, q: Scalar) -> None:

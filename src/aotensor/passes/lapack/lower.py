@@ -10,6 +10,7 @@ A rule is a function of a `Job` that emits the work for one matrix and returns i
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Final, TypeAlias
@@ -72,7 +73,7 @@ def lower_lapack(
     job = Job(b, buffers, module, op, context, calls=at_once is None)
     count: Extent = 1
     for n in job.batch:
-        count = b.imul(count, n)
+        count = count * n
     if isinstance(at_once, IntegerAttr) and at_once.value.data > 1:
         return small_matrices(job, count, target, at_once.value.data, lambda: _erase(job))
     if at_once is None:
@@ -105,14 +106,14 @@ def _on_cores(job: Job, count: Extent, target: Target) -> Scalar:
     b = job.b
     extents = [n for x in _tensors(job) for n in x]
     rows, columns = job.operand(0).rows, job.operand(0).columns
-    work = b.iadd(b.imul(b.imul(rows, rows), columns), _CALL)
+    work = rows * rows * columns + _CALL
     size = b.index(rows_of_chunk(b, count, work, target.chunk_work, target.most_chunks, 1))
     kind = job.op.kind.data
     least, most = CONCURRENT_ROWS[kind]
-    is_small = b.compare("le", b.index(reduce(b.imax, extents)), b.index(most))
-    is_small = b.and_(is_small, b.compare("ge", b.index(rows), b.index(least)))
+    is_small = b.index(reduce(b.imax, extents)) <= b.index(most)
+    is_small = is_small & (b.index(rows) >= b.index(least))
     if kind == "lu_solve":
-        is_small = b.and_(is_small, b.compare("le", b.index(job.result().columns), b.index(LARGEST_SOLVE)))
+        is_small = is_small & (b.index(job.result().columns) <= b.index(LARGEST_SOLVE))
     size = b.select(is_small, size, b.index(b.imax(count, 1)))
     failures = b.allocate(i64, [count])
 
@@ -122,7 +123,7 @@ def _on_cores(job: Job, count: Extent, target: Target) -> Scalar:
         return ()
 
     def chunk(start: Scalar) -> None:
-        b.loop(start, b.imin(b.iadd(start, size), count), (), matrix, is_vectorisable=False, is_unrolled=False)
+        b.loop(start, b.imin(start + size, count), (), matrix, is_vectorisable=False, is_unrolled=False)
 
     b.parallel(count, size, chunk)
     job.entry = 0
@@ -143,7 +144,7 @@ def _one(job: Job) -> Scalar:
     if kind in WITH_EMPTY or all(isinstance(n, int) and n > 0 for n in extents):
         return _run(job, rule)
     unknown = {b.index(n).ssa: b.index(n) for n in extents if not isinstance(n, int) or n == 0}
-    has_elements = reduce(b.and_, (b.compare("gt", n, b.index(0)) for n in unknown.values()))
+    has_elements = reduce(operator.and_, (n > 0 for n in unknown.values()))
     return b.branch(has_elements, lambda: [_run(job, rule)], lambda: [b.constant(0, "int64")])[0]
 
 

@@ -54,12 +54,10 @@ def pivoted_qr(job: Job) -> Scalar:
     def factorise() -> Sequence[Scalar]:
         transposed_matrix, factors = _transposed_copy(job, b.imax(q.columns, a.columns))
         job.emit_loop(0, a.columns, lambda j: job.store(zero, order, j), is_vectorisable=False)
-        room = b.imul(b.iadd(a.columns, 1), WORK_COLUMNS)
-        last = (job.elements(room), room, *([job.work(b.imul(a.columns, 2))] if job.op.is_complex else []))
+        room = (a.columns + 1) * WORK_COLUMNS
+        last = (job.elements(room), room, *([job.work(a.columns * 2)] if job.op.is_complex else []))
         failure = job.call("geqp3", a.rows, a.columns, transposed_matrix, a.rows, order, factors, *last)
-        job.emit_loop(
-            0, a.columns, lambda j: job.store(b.sub(job.load(order, j), one), order, j), is_vectorisable=False
-        )
+        job.emit_loop(0, a.columns, lambda j: job.store(job.load(order, j) - one, order, j), is_vectorisable=False)
         _upper(job, transposed_matrix, r)
         return [b.maximum(failure, _orthogonal(job, transposed_matrix, factors, q))]
 
@@ -68,7 +66,7 @@ def pivoted_qr(job: Job) -> Scalar:
 
 def _factorise_copy(job: Job, lines: Extent) -> tuple[Matrix, Matrix, Scalar]:
     """Copy Aᵀ into a workspace of `lines` rows and call geqrf: (workspace, scales of the reflectors, failure)."""
-    a, room = job.operand(0), job.b.imul(job.operand(0).columns, WORK_COLUMNS)
+    a, room = job.operand(0), job.operand(0).columns * WORK_COLUMNS
     transposed_matrix, factors = _transposed_copy(job, lines)
     arguments = (a.rows, a.columns, transposed_matrix, a.rows, factors, job.elements(room), room)
     return transposed_matrix, factors, job.call("geqrf", *arguments)
@@ -97,9 +95,8 @@ def _upper(job: Job, transposed_matrix: Matrix, r: Matrix) -> None:
 
 def _orthogonal(job: Job, transposed_matrix: Matrix, factors: Matrix, q: Matrix) -> Scalar:
     """Emit q = the product of the reflectors that geqrf returned, with q's number of columns."""
-    b = job.b
     rows, columns = q.rows, q.columns
-    room = b.imul(columns, WORK_COLUMNS)
+    room = columns * WORK_COLUMNS
     arguments = (rows, columns, factors.rows, transposed_matrix, rows, factors, job.elements(room), room)
     failure = job.call("ungqr" if job.op.is_complex else "orgqr", *arguments)
     extents = (columns, rows, *q.extents[2:])

@@ -56,7 +56,7 @@ def _gees(job: Job, values: _Values) -> Scalar:
     t, z, n = job.result(0), job.result(1), job.operand(0).rows
     job.copy(job.operand(0), t)
     none, found, chosen = (job.work(extent, dtype="int32") for extent in (1, 1, n))
-    room = job.b.imul(n, WORK_COLUMNS)
+    room = n * WORK_COLUMNS
     work, real = job.elements(room), [job.work(n)] if values.is_complex else []
     arguments = ("V", "N", none, n, t, n, found, *values.arrays, z, n, work, room, *real, chosen)
     return job.call("gees", *arguments)
@@ -73,7 +73,7 @@ def _sorted_gees(job: Job, values: _Values) -> Scalar:
         (are_first, was_chosen) = carried
         one = is_chosen(*values.load(k))
         job.store(b.cast(one, "int32"), chosen, k)
-        return [b.and_(are_first, b.or_(was_chosen, b.not_(one))), one]
+        return [are_first & (was_chosen | ~one), one]
 
     def move() -> Sequence[Scalar]:
         b.loop(0, n, [true, true], choose, is_vectorisable=False)
@@ -96,8 +96,8 @@ def _gges(job: Job, values: _Values) -> Scalar:
     job.copy(job.operand(1), t)
     pencil, vectors = (n, s, n, t, n), (q, n, z, n)
     none, found, chosen = (job.work(extent, dtype="int32") for extent in (1, 1, n))
-    room = b.iadd(b.imul(n, WORK_COLUMNS), 16)
-    work, real = job.elements(room), [job.work(b.imul(n, 8))] if of_complex else []
+    room = n * WORK_COLUMNS + 16
+    work, real = job.elements(room), [job.work(n * 8)] if of_complex else []
     arguments = (none, *pencil, found, *values.arrays, beta, *vectors, work, room, *real, chosen)
     failure = job.call("gges", "V", "V", "N", *arguments)
     sort = job.op.option("sort")
@@ -108,10 +108,10 @@ def _gges(job: Job, values: _Values) -> Scalar:
 
         def choose(k: Scalar) -> None:
             (x, y), scale = values.load(k), job.load(beta, k, *([0] if of_complex else []))  # which is never negative
-            one = b.and_(b.compare("ne", scale, zero), is_chosen(b.div(x, scale), b.div(y, scale)))
+            one = b.compare("ne", scale, zero) & is_chosen(x / scale, y / scale)
             if sort == "ouc":
-                is_infinite = b.and_(b.compare("eq", scale, zero), b.not_(b.and_(_is(x, zero), _is(y, zero))))
-                one = b.or_(one, is_infinite)
+                is_infinite = b.compare("eq", scale, zero) & ~(_is(x, zero) & _is(y, zero))
+                one = one | is_infinite
             job.store(b.cast(one, "int32"), chosen, k)
 
         def _is(x: Scalar, y: Scalar) -> Scalar:
@@ -142,7 +142,7 @@ def _condition(job: Job, border: Mapping[str, str]) -> Callable[[Scalar, Scalar]
         if sort in ("lhp", "rhp"):
             return b.compare(border[sort], x, b.constant(0.0, job.dtype))
         # the square root rounds numbers close to 1 to 1, as hypot does
-        size = b.math("sqrt", b.add(b.mul(x, x), b.mul(y, y)))
+        size = b.math("sqrt", x * x + y * y)
         return b.compare(border[sort], size, b.constant(1.0, job.dtype))
 
     return is_chosen

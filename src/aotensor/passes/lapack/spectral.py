@@ -25,13 +25,13 @@ from aotensor.passes.lapack.job import WORK_COLUMNS, Job, Matrix
 
 def eigh(job: Job) -> Scalar:
     """Lower `eigh`: a Hermitian matrix → its eigenvalues, ascending, and Vᴴ."""
-    vectors, b = job.result(1), job.b
+    vectors = job.result(1)
     n = vectors.rows
-    room = b.iadd(b.iadd(1, b.imul(n, 6 + WORK_COLUMNS)), b.imul(b.imul(n, n), 2))
+    room = 1 + n * (6 + WORK_COLUMNS) + n * n * 2
 
     def decompose() -> Scalar:
         job.copy(job.operand(0), vectors)
-        failure = _syevd(job, "V", vectors, room, b.iadd(3, b.imul(n, 5)))
+        failure = _syevd(job, "V", vectors, room, 3 + n * 5)
         if not job.op.is_complex:
             job.emit_loop(0, n, lambda i: _fix_sign(job, Line(vectors, i), []), is_vectorisable=False)
         return failure
@@ -41,30 +41,30 @@ def eigh(job: Job) -> Scalar:
 
 def eigvalsh(job: Job) -> Scalar:
     """Lower `eigvalsh`: a Hermitian matrix → its eigenvalues, ascending."""
-    a, b = job.operand(0), job.b
+    a = job.operand(0)
     copy = job.work(*a.extents)
 
     def decompose() -> Scalar:
         job.copy(a, copy)
-        return _syevd(job, "N", copy, b.iadd(1, b.imul(a.rows, 2 + WORK_COLUMNS)), 1)
+        return _syevd(job, "N", copy, 1 + a.rows * (2 + WORK_COLUMNS), 1)
 
     return call_if_finite(job, decompose, _triangle(job))
 
 
 def _syevd(job: Job, vectors: str, a: Matrix, room: Extent, integers: Extent) -> Scalar:
-    triangle, b, n = "U" if job.op.option("is_lower") else "L", job.b, a.rows
+    triangle, n = "U" if job.op.option("is_lower") else "L", a.rows
     work, whole = job.elements(room), job.work(integers, dtype="int32")
     if not job.op.is_complex:
         return job.call("syevd", vectors, triangle, n, a, n, job.result(0), work, room, whole, integers)
-    reals = b.iadd(1, b.iadd(b.imul(n, 5), b.imul(b.imul(n, n), 2)))
+    reals = 1 + (n * 5 + n * n * 2)
     last = (work, room, job.work(reals), reals, whole, integers)
     return job.call("heevd", vectors, triangle, n, a, n, job.result(0), *last)
 
 
 def _triangle(job: Job) -> Callable[[Scalar], tuple[Extent, Extent]]:
     """A function from a row to the range of its columns in the triangle that LAPACK reads."""
-    b, n = job.b, job.operand(0).columns
-    return (lambda i: (0, b.iadd(i, 1))) if job.op.option("is_lower") else (lambda i: (i, n))
+    n = job.operand(0).columns
+    return (lambda i: (0, i + 1)) if job.op.option("is_lower") else (lambda i: (i, n))
 
 
 def call_if_finite(
@@ -86,10 +86,10 @@ def call_if_finite(
             a, size = job.numbers(operand), len(operand.parts)
 
             def element(j: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
-                return [b.and_(carried[0], b.compare("le", b.abs(job.load(a, i, j)), greatest))]
+                return [carried[0] & (b.abs(job.load(a, i, j)) <= greatest)]
 
             start, stop = read(i) if read else (0, operand.columns)
-            return b.loop(b.imul(start, size), b.imul(stop, size), carried, element)
+            return b.loop(start * size, stop * size, carried, element)
 
         (is_finite,) = b.loop(0, operand.rows, [is_finite], row)
 
@@ -131,14 +131,14 @@ def _gesdd(job: Job, vectors: str, u: Matrix, s: Matrix, vt: Matrix) -> Scalar:
     b, a = job.b, job.operand(0)
     rows, columns = a.rows, a.columns
     k, most = b.imin(rows, columns), b.imax(rows, columns)
-    square = b.imul(b.imul(k, k), 7)
-    least = b.iadd(square, b.iadd(b.imul(k, 10), most))  # of any of the three, in every LAPACK
-    room = b.iadd(least, b.imul(b.iadd(rows, columns), WORK_COLUMNS))
-    copy, work, whole = job.work(*a.extents), job.elements(room), job.work(b.imul(k, 8), dtype="int32")
+    square = k * k * 7
+    least = square + (k * 10 + most)  # of any of the three, in every LAPACK
+    room = least + (rows + columns) * WORK_COLUMNS
+    copy, work, whole = job.work(*a.extents), job.elements(room), job.work(k * 8, dtype="int32")
 
     def decompose() -> Scalar:
         job.copy(a, copy)
-        reals = [job.work(b.iadd(square, b.imul(k, b.iadd(b.imul(most, 2), 7))))] if job.op.is_complex else []
+        reals = [job.work(square + k * (most * 2 + 7))] if job.op.is_complex else []
         failure = job.call(
             "gesdd", vectors, columns, rows, copy, columns, s, vt, vt.columns, u, u.columns, work, room, *reals, whole
         )  # fmt: skip
@@ -187,13 +187,13 @@ def _fix_sign(job: Job, line: Line, partners: Sequence[Line]) -> None:
         return [b.maximum(carried[0], size(position))]
 
     (largest,) = b.loop(0, line.length, [b.constant(0.0, job.dtype)], larger)
-    limit = b.mul(largest, b.constant(NOT_SMALL, job.dtype))
+    limit = largest * NOT_SMALL
 
     def search(position: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
         is_found, is_negative = carried
-        is_here = b.and_(b.not_(is_found), b.compare("ge", size(position), limit))
-        is_below = b.compare("lt", job.load(line.matrix, *line.indices(position)), b.constant(0.0, job.dtype))
-        return [b.or_(is_found, is_here), b.select(is_here, is_below, is_negative)]
+        is_here = ~is_found & (size(position) >= limit)
+        is_below = job.load(line.matrix, *line.indices(position)) < 0.0
+        return [is_found | is_here, b.select(is_here, is_below, is_negative)]
 
     no = b.constant(False, "bool")
     _, is_negative = b.loop(0, line.length, [no, no], search, is_vectorisable=False)
@@ -209,7 +209,7 @@ def _fix_sign(job: Job, line: Line, partners: Sequence[Line]) -> None:
 def _negate(job: Job, line: Line) -> None:
     def element(position: Scalar) -> None:
         indices = line.indices(position)
-        job.store(job.b.neg(job.load(line.matrix, *indices)), line.matrix, *indices)
+        job.store(-job.load(line.matrix, *indices), line.matrix, *indices)
 
     job.emit_loop(0, line.length, element)
 
@@ -220,7 +220,7 @@ def _negate(job: Job, line: Line) -> None:
 def has_elements(job: Job, x: Matrix) -> Scalar:
     """Emit the test whether all extents of x are nonzero."""
     b = job.b
-    return b.compare("gt", b.index(b.imin(x.rows, x.columns)), b.index(0))
+    return b.index(b.imin(x.rows, x.columns)) > 0
 
 
 def identity(job: Job, x: Matrix) -> None:

@@ -71,7 +71,7 @@ def first_on_diagonal(job: Job, a: Matrix, is_meant: Callable[[Scalar], Scalar])
 
     def step(i: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
         (found,) = carried
-        is_first = b.and_(b.compare("eq", found, none), is_meant(job.load(a, i, i)))
-        return [b.select(is_first, b.add(b.cast(i, "int64"), b.constant(1, "int64")), found)]
+        is_first = b.compare("eq", found, none) & is_meant(job.load(a, i, i))
+        return [b.select(is_first, b.cast(i, "int64") + 1, found)]
 
     return b.loop(0, a.rows, [none], step, is_vectorisable=False)[0]

@@ -32,15 +32,29 @@ class Pair:
     re: Scalar
     im: Scalar
 
+    def __add__(self, other: Pair) -> Pair:
+        return Pair(self.re + other.re, self.im + other.im)
+
+    def __sub__(self, other: Pair) -> Pair:
+        return Pair(self.re - other.re, self.im - other.im)
+
+    def __mul__(self, other: Pair) -> Pair:
+        re = self.re * other.re - self.im * other.im
+        return Pair(re, self.re * other.im + self.im * other.re)
+
+    def scaled(self, factor: Scalar) -> Pair:
+        """Multiply by a real number."""
+        return Pair(factor * self.re, factor * self.im)
+
 
 def triangular_sqrt(job: Job) -> Scalar:
     """Lower `triangular_sqrt`: T → R with R·R = T, whose eigenvalues are in the right half plane.
 
     Fails if there is no square root; for a real matrix (`is_real`) also at eigenvalues on the negative axis.
     """
-    t, r, b = job.operand(0), job.result(), job.b
+    t, r = job.operand(0), job.result()
     _root(job, t, r)
-    broken = _first(job, r.rows, lambda k: b.not_(_is_finite_column(job, r, k)))
+    broken = _first(job, r.rows, lambda k: ~_is_finite_column(job, r, k))
     return _with_axis(job, t, broken)
 
 
@@ -56,13 +70,13 @@ def triangular_log(job: Job) -> Scalar:
 
     def is_large(carried: list[Scalar]) -> Scalar:
         (count,) = carried
-        is_far = b.compare("gt", _distance(job, root), b.constant(_RADIUS, job.dtype))
-        return b.and_(is_far, b.compare("lt", count, b.constant(_MOST_ROOTS, "int64")))
+        is_far = _distance(job, root) > _RADIUS
+        return is_far & (count < _MOST_ROOTS)
 
     def step(carried: list[Scalar]) -> Sequence[Scalar]:
         _root(job, root, other)
         job.copy(other, root)
-        return [b.add(carried[0], b.constant(1, "int64"))]
+        return [carried[0] + 1]
 
     (count,) = b.loop_while([b.constant(0, "int64")], is_large, step)
     scale = b.math("exp2", b.cast(count, job.dtype))
@@ -70,25 +84,25 @@ def triangular_log(job: Job) -> Scalar:
     def less_one(j: Scalar) -> None:
         """exp(log(t)/2ˢ) − 1 for diagonal element j, without cancellation."""
         value = _log(b, _load(job, t, j, j))
-        x, y = b.div(value.re, scale), b.div(value.im, scale)
-        half = b.math("sin", b.mul(y, b.constant(0.5, job.dtype)))
-        versine = b.mul(b.constant(2.0, job.dtype), b.mul(half, half))
+        x, y = value.re / scale, value.im / scale
+        half = b.math("sin", y * 0.5)
+        versine = 2.0 * (half * half)
         grown = b.math("expm1", x)
-        cosine = b.sub(b.constant(1.0, job.dtype), versine)
-        im = b.mul(b.math("exp", x), b.math("sin", y))
-        _store(job, Pair(b.sub(b.mul(grown, cosine), versine), im), root, j, j)
+        cosine = 1.0 - versine
+        im = b.math("exp", x) * b.math("sin", y)
+        _store(job, Pair(grown * cosine - versine, im), root, j, j)
 
     job.emit_loop(0, n, less_one, is_vectorisable=False)
     job.fill(result, 0.0)
     nodes, weights = np.polynomial.legendre.leggauss(_DEGREE)
     for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
-        _add_fraction(job, root, other, result, float(node), b.mul(b.constant(float(weight), job.dtype), scale))
+        _add_fraction(job, root, other, result, float(node), float(weight) * scale)
     job.emit_loop(0, n, lambda j: _store(job, _log(b, _load(job, t, j, j)), result, j, j), is_vectorisable=False)
     zero = b.constant(0.0, job.dtype)
 
     def is_zero(k: Scalar) -> Scalar:
         value = _load(job, t, k, k)
-        return b.and_(b.compare("eq", value.re, zero), b.compare("eq", value.im, zero))
+        return b.compare("eq", value.re, zero) & b.compare("eq", value.im, zero)
 
     return _with_axis(job, t, _first(job, n, is_zero))
 
@@ -100,21 +114,19 @@ def _root(job: Job, t: Matrix, r: Matrix) -> None:
 
     def column(j: Scalar) -> None:
         _store(job, _sqrt(b, _load(job, t, j, j)), r, j, j)
-        job.emit_loop(b.iadd(j, 1), r.rows, lambda i: _store(job, Pair(zero, zero), r, i, j))
+        job.emit_loop(j + 1, r.rows, lambda i: _store(job, Pair(zero, zero), r, i, j))
 
         def element(step: Scalar) -> None:
-            i = b.isub(b.isub(j, 1), step)
+            i = j - 1 - step
 
             def term(k: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
-                product = _times(b, _load(job, r, i, k), _load(job, r, k, j))
-                return [b.sub(carried[0], product.re), b.sub(carried[1], product.im)]
+                rest = Pair(*carried) - _load(job, r, i, k) * _load(job, r, k, j)
+                return [rest.re, rest.im]
 
             given = _load(job, t, i, j)
-            re, im = b.loop(b.iadd(i, 1), j, [given.re, given.im], term, is_vectorisable=False)
-            left, right = _load(job, r, i, i), _load(job, r, j, j)
-            divisor = Pair(b.add(left.re, right.re), b.add(left.im, right.im))
-            quotient = _over(b, Pair(re, im), divisor)
-            is_zero = b.and_(b.compare("eq", re, zero), b.compare("eq", im, zero))
+            re, im = b.loop(i + 1, j, [given.re, given.im], term, is_vectorisable=False)
+            quotient = _over(b, Pair(re, im), _load(job, r, i, i) + _load(job, r, j, j))
+            is_zero = b.compare("eq", re, zero) & b.compare("eq", im, zero)
             _store(job, Pair(b.select(is_zero, zero, quotient.re), b.select(is_zero, zero, quotient.im)), r, i, j)
 
         job.emit_loop(0, j, element, is_vectorisable=False)
@@ -129,26 +141,20 @@ def _add_fraction(job: Job, x: Matrix, y: Matrix, total: Matrix, node: float, we
 
     def column(j: Scalar) -> None:
         def element(step: Scalar) -> None:
-            i = b.isub(j, step)
+            i = j - step
 
             def term(k: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
-                product = _times(b, _load(job, x, i, k), _load(job, y, k, j))
-                return [
-                    b.sub(carried[0], b.mul(factor, product.re)), b.sub(carried[1], b.mul(factor, product.im))
-                ]  # fmt: skip
+                rest = Pair(*carried) - (_load(job, x, i, k) * _load(job, y, k, j)).scaled(factor)
+                return [rest.re, rest.im]
 
             given = _load(job, x, i, j)
-            re, im = b.loop(b.iadd(i, 1), b.iadd(j, 1), [given.re, given.im], term, is_vectorisable=False)
-            pivot = _load(job, x, i, i)
-            divisor = Pair(b.add(one, b.mul(factor, pivot.re)), b.mul(factor, pivot.im))
-            found, before = _over(b, Pair(re, im), divisor), _load(job, total, i, j)
+            re, im = b.loop(i + 1, j + 1, [given.re, given.im], term, is_vectorisable=False)
+            pivot = _load(job, x, i, i).scaled(factor)
+            found = _over(b, Pair(re, im), Pair(one + pivot.re, pivot.im))
             _store(job, found, y, i, j)
-            _store(
-                job, Pair(b.add(before.re, b.mul(weight, found.re)), b.add(before.im, b.mul(weight, found.im))),
-                total, i, j,
-            )  # fmt: skip
+            _store(job, _load(job, total, i, j) + found.scaled(weight), total, i, j)
 
-        job.emit_loop(0, b.iadd(j, 1), element, is_vectorisable=False)
+        job.emit_loop(0, j + 1, element, is_vectorisable=False)
 
     job.emit_loop(0, x.rows, column, is_vectorisable=False)
 
@@ -161,11 +167,11 @@ def _distance(job: Job, x: Matrix) -> Scalar:
     def column(j: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
         def element(i: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
             value = _load(job, x, i, j)
-            re = b.select(b.compare("eq", b.index(i), b.index(j)), b.sub(value.re, one), value.re)
-            return [b.add(carried[0], _size(b, Pair(re, value.im)))]
+            re = b.select(b.compare("eq", b.index(i), b.index(j)), value.re - one, value.re)
+            return [carried[0] + _size(b, Pair(re, value.im))]
 
-        (total,) = b.loop(0, b.iadd(j, 1), [zero], element, is_vectorisable=False)
-        return [b.select(b.compare("gt", total, carried[0]), total, carried[0])]
+        (total,) = b.loop(0, j + 1, [zero], element, is_vectorisable=False)
+        return [b.select(total > carried[0], total, carried[0])]
 
     return b.loop(0, x.rows, [zero], column, is_vectorisable=False)[0]
 
@@ -178,8 +184,8 @@ def _first(job: Job, n: Extent, is_bad: Callable[[Scalar], Scalar]) -> Scalar:
     b, none = job.b, job.b.constant(0, "int64")
 
     def step(k: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
-        number = b.cast(b.index(b.iadd(k, 1)), "int64")
-        is_new = b.and_(b.compare("eq", carried[0], none), is_bad(k))
+        number = b.cast(b.index(k + 1), "int64")
+        is_new = b.compare("eq", carried[0], none) & is_bad(k)
         return [b.select(is_new, number, carried[0])]
 
     return b.loop(0, n, [none], step, is_vectorisable=False)[0]
@@ -196,12 +202,12 @@ def _with_axis(job: Job, t: Matrix, failure: Scalar) -> Scalar:
         return [b.maximum(carried[0], _size(b, _load(job, t, k, k)))]
 
     (most,) = b.loop(0, t.rows, [zero], larger, is_vectorisable=False)
-    limit = b.mul(most, b.constant(16 * float(np.finfo(job.dtype).eps), job.dtype))
+    limit = most * (16 * float(np.finfo(job.dtype).eps))
 
     def is_on_axis(k: Scalar) -> Scalar:
         value = _load(job, t, k, k)
-        is_left = b.compare("lt", value.re, b.neg(limit))
-        return b.and_(is_left, b.compare("le", b.abs(value.im), limit))
+        is_left = value.re < -limit
+        return is_left & (b.abs(value.im) <= limit)
 
     on_axis = _first(job, t.rows, is_on_axis)
     return b.select(b.compare("eq", on_axis, b.constant(0, "int64")), failure, on_axis)
@@ -215,10 +221,10 @@ def _is_finite_column(job: Job, x: Matrix, j: Extent) -> Scalar:
 
     def element(i: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
         value, given = _load(job, x, i, j), _load(job, t, i, j)
-        is_finite = b.and_(b.compare("le", b.abs(value.re), greatest), b.compare("le", b.abs(value.im), greatest))
-        return [b.and_(carried[0], b.or_(is_finite, b.is_nan(given.re)))]
+        is_finite = (b.abs(value.re) <= greatest) & (b.abs(value.im) <= greatest)
+        return [carried[0] & (is_finite | b.is_nan(given.re))]
 
-    return b.loop(0, b.iadd(j, 1), [b.constant(True, "bool")], element, is_vectorisable=False)[0]
+    return b.loop(0, j + 1, [b.constant(True, "bool")], element, is_vectorisable=False)[0]
 
 
 # --- complex numbers -------------------------------------------------------------------------------------------------
@@ -234,39 +240,34 @@ def _store(job: Job, value: Pair, x: Matrix, i: Extent, j: Extent) -> None:
     job.store(value.im, x, j, i, 1)
 
 
-def _times(b: LoopBuilder, x: Pair, y: Pair) -> Pair:
-    re = b.sub(b.mul(x.re, y.re), b.mul(x.im, y.im))
-    return Pair(re, b.add(b.mul(x.re, y.im), b.mul(x.im, y.re)))
-
-
 def _over(b: LoopBuilder, x: Pair, y: Pair) -> Pair:
     """The complex quotient x/y, scaled by the larger part of y to avoid overflow of squares."""
-    is_flat = b.compare("ge", b.abs(y.re), b.abs(y.im))
+    is_flat = b.abs(y.re) >= b.abs(y.im)
     large, small = b.select(is_flat, y.re, y.im), b.select(is_flat, y.im, y.re)
-    ratio = b.div(small, large)
-    divisor = b.add(large, b.mul(small, ratio))
-    by_re = b.select(is_flat, b.add(x.re, b.mul(x.im, ratio)), b.add(b.mul(x.re, ratio), x.im))
-    by_im = b.select(is_flat, b.sub(x.im, b.mul(x.re, ratio)), b.sub(b.mul(x.im, ratio), x.re))
-    return Pair(b.div(by_re, divisor), b.div(by_im, divisor))
+    ratio = small / large
+    divisor = large + small * ratio
+    by_re = b.select(is_flat, x.re + x.im * ratio, x.re * ratio + x.im)
+    by_im = b.select(is_flat, x.im - x.re * ratio, x.im * ratio - x.re)
+    return Pair(by_re / divisor, by_im / divisor)
 
 
 def _size(b: LoopBuilder, x: Pair) -> Scalar:
     """The absolute value of a complex number, without overflow of squares."""
     re, im = b.abs(x.re), b.abs(x.im)
-    is_flat = b.compare("ge", re, im)
+    is_flat = re >= im
     large, small = b.select(is_flat, re, im), b.select(is_flat, im, re)
     zero, one = b.constant(0.0, re.dtype), b.constant(1.0, re.dtype)
-    ratio = b.div(small, large)
-    return b.select(b.compare("eq", large, zero), zero, b.mul(large, b.math("sqrt", b.add(one, b.mul(ratio, ratio)))))
+    ratio = small / large
+    return b.select(b.compare("eq", large, zero), zero, large * b.math("sqrt", one + ratio * ratio))
 
 
 def _sqrt(b: LoopBuilder, x: Pair) -> Pair:
     """The complex square root in the right half plane; the sign of Im x selects it on the negative axis."""
     zero, half = b.constant(0.0, x.re.dtype), b.constant(0.5, x.re.dtype)
-    larger = b.math("sqrt", b.mul(half, b.add(b.abs(x.re), _size(b, x))))
+    larger = b.math("sqrt", half * (b.abs(x.re) + _size(b, x)))
     is_zero = b.compare("eq", larger, zero)
-    smaller = b.select(is_zero, zero, b.div(b.mul(half, b.abs(x.im)), larger))
-    is_right = b.compare("ge", x.re, zero)
+    smaller = b.select(is_zero, zero, half * b.abs(x.im) / larger)
+    is_right = x.re >= zero
     im = b.math2("copysign", b.select(is_right, smaller, larger), x.im)
     return Pair(b.select(is_right, larger, smaller), im)
 

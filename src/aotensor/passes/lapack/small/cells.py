@@ -13,12 +13,12 @@ from typing import Final, Protocol
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.types import element_type, i1
+from aotensor.ir.types import element_type
 from aotensor.passes.lapack.job import Job, Matrix
 
 
@@ -63,30 +63,13 @@ class Numbers:
         """The type of a vector of `lanes` elements."""
         return VectorType(element_type(dtype), [self.lanes])
 
-    def compare(self, predicate: str, x: Scalar, y: Scalar) -> Scalar:
-        """Compare lane by lane; a bool, or a vector of bools."""
-        one = self.b.compare(predicate, x, y)
-        if self.lanes == 1:
-            return one
-        op = one.ssa.owner
-        assert isinstance(op, Operation)
-        flags: Sequence[Attribute] = [VectorType(i1, [self.lanes])]
-        many = type(op).create(operands=op.operands, result_types=flags, properties=dict(op.properties))
-        op.detach()
-        op.erase()
-        return self.b.emit(many, "bool")
-
-    def not_(self, x: Scalar) -> Scalar:
-        """Negate a truth value, or a vector of them."""
-        return self.b.xor(x, self._broadcast(self.b.constant(True, "bool")))
-
     def temporary(self, rows: int, columns: int = 1, dtype: str = "") -> Cells:
         """An uninitialized matrix, in registers if loops are unrolled."""
         return RegisterCells(rows, columns) if self.is_unrolled else self.memory(rows, columns, dtype)
 
     def memory(self, rows: int, columns: int, dtype: str = "") -> MemoryCells:
         """An uninitialized matrix in memory."""
-        kind, total = dtype or self.dtype, self.b.imul(self.b.imul(rows, columns), self.lanes)
+        kind, total = dtype or self.dtype, rows * columns * self.lanes
         return MemoryCells(self, self.b.allocate(element_type(kind), [total]), rows, columns, kind)
 
     def emit_loop(self, start: Extent, stop: Extent, body: Callable[[Extent], object]) -> None:
@@ -122,7 +105,7 @@ class Numbers:
 
         def step(k: Extent, carried: list[Scalar]) -> list[Scalar]:
             factor, others = term(k)
-            return [self.b.sub(x, self.b.mul(factor, y)) for x, y in zip(carried, others, strict=True)]
+            return [x - factor * y for x, y in zip(carried, others, strict=True)]
 
         return self.fold(start, stop, list(xs), step)
 
@@ -139,8 +122,8 @@ class Numbers:
 
     def is_first(self, failure: Scalar, condition: Scalar, number: Scalar) -> Scalar:
         """Update a failure code: `number` where the condition holds and `failure` is 0, else `failure`."""
-        none = self.compare("eq", failure, self.constant(0, self.integer))
-        return self.b.select(self.b.and_(none, condition), number, failure)
+        none = self.b.compare("eq", failure, self.b.constant_like(0, failure))
+        return self.b.select(none & condition, number, failure)
 
 
 class RegisterCells:
@@ -189,8 +172,7 @@ class MemoryCells:
 
     def start(self, i: Extent, j: Extent) -> Extent:
         """The index of the first lane of a number."""
-        b = self.v.b
-        return b.imul(b.iadd(b.imul(i, self.columns), j), self.v.lanes)
+        return (i * self.columns + j) * self.v.lanes
 
     def load(self, i: Extent, j: Extent) -> Scalar:
         if self.v.lanes == 1:
@@ -242,7 +224,7 @@ def each_line(v: Numbers, cells: Cells, body: Callable[[list[Line]], object], is
     in_registers = v.is_unrolled and not isinstance(cells, RegisterCells)
 
     def some(first: Extent, number: int) -> None:
-        lines = [Line(cells, b.iadd(first, k), is_row) for k in range(number)]
+        lines = [Line(cells, first + k, is_row) for k in range(number)]
         held = [Line(RegisterCells(length, 1), 0) for _ in lines] if in_registers else lines
         for source, target in zip(lines, held, strict=True):
             if in_registers:

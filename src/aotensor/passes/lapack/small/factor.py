@@ -33,14 +33,14 @@ def cholesky(v: Numbers, a: Cells) -> Scalar:
     def column(j: int) -> None:
         nonlocal failure
         square = v.subtract_products(a.load(j, j), 0, j, lambda k: (a.load(j, k), a.load(j, k)))
-        failed = v.not_(v.compare("gt", square, zero))
+        failed = ~(square > zero)
         root = b.math("sqrt", square)
-        inverse = b.div(one, root)
+        inverse = one / root
         a.store(root, j, j)
 
         def below(i: Extent) -> None:
             rest = v.subtract_products(a.load(i, j), 0, j, lambda k: (a.load(i, k), a.load(j, k)))
-            a.store(b.mul(rest, inverse), i, j)
+            a.store(rest * inverse, i, j)
 
         v.emit_loop(j + 1, n, below)
         failure = v.is_first(failure, failed, v.position(j + 1))
@@ -55,31 +55,31 @@ def cholesky_pullback(v: Numbers, factor: Cells, derivative: Cells) -> Scalar:
 
     Source: Murray, Differentiation of the Cholesky decomposition (2016), the unblocked algorithm.
     """
-    b, n = v.b, factor.rows
+    n = factor.rows
     one, half = v.constant(1.0), v.constant(0.5)
 
     def column(k: int) -> None:
         below = k + 1
-        inverse = b.div(one, factor.load(k, k))
-        v.emit_loop(below, n, lambda i: derivative.store(b.mul(derivative.load(i, k), inverse), i, k))
+        inverse = one / factor.load(k, k)
+        v.emit_loop(below, n, lambda i: derivative.store(derivative.load(i, k) * inverse, i, k))
         total = v.subtract_products(
             derivative.load(k, k), below, n, lambda i: (derivative.load(i, k), factor.load(i, k))
         )
-        total = b.mul(total, inverse)
-        derivative.store(b.mul(total, half), k, k)
+        total = total * inverse
+        derivative.store(total * half, k, k)
 
         def left(j: Extent) -> None:
             beside = factor.load(k, j)
 
             def row(i: Extent) -> None:
-                product = b.mul(derivative.load(i, k), beside)
-                derivative.store(b.sub(derivative.load(i, j), product), i, j)
+                product = derivative.load(i, k) * beside
+                derivative.store(derivative.load(i, j) - product, i, j)
 
             v.emit_loop(below, n, row)
             rest = v.subtract_products(
                 derivative.load(k, j), below, n, lambda i: (derivative.load(i, k), factor.load(i, j))
             )
-            derivative.store(b.sub(rest, b.mul(total, beside)), k, j)
+            derivative.store(rest - total * beside, k, j)
 
         v.emit_loop(0, k, left)
 
@@ -101,23 +101,23 @@ def lu(v: Numbers, a: Cells, pivots: Cells) -> Scalar:
 
         def larger(j: Extent, found: list[Scalar]) -> Sequence[Scalar]:
             size = b.abs(a.load(k, j))
-            is_larger = v.compare("gt", size, found[0])
+            is_larger = size > found[0]
             return [b.select(is_larger, size, found[0]), b.select(is_larger, v.position(j), found[1])]
 
         _, where = v.fold(after, a.columns, [b.abs(a.load(k, k)), v.position(k)], larger)
-        pivots.store(b.add(where, v.constant(1, v.integer)), k, 0)
+        pivots.store(where + 1, k, 0)
         v.emit_loop(0, a.rows, lambda i: _exchange(v, [Line(a, i, is_row=True)], k, a.columns, where))
         pivot = a.load(k, k)
-        is_zero = v.compare("eq", pivot, zero)
-        factor = b.select(v.compare("lt", b.abs(pivot), smallest), scale, one)
-        inverse = b.select(is_zero, one, b.div(one, b.mul(pivot, factor)))
+        is_zero = v.b.compare("eq", pivot, zero)
+        factor = b.select(b.abs(pivot) < smallest, scale, one)
+        inverse = b.select(is_zero, one, one / (pivot * factor))
 
         def along(j: Extent) -> None:
-            a.store(b.mul(b.mul(a.load(k, j), factor), inverse), k, j)
+            a.store(a.load(k, j) * factor * inverse, k, j)
 
         def below(i: Extent) -> None:
             left = a.load(i, k)
-            v.emit_loop(after, a.columns, lambda j: a.store(b.sub(a.load(i, j), b.mul(left, a.load(k, j))), i, j))
+            v.emit_loop(after, a.columns, lambda j: a.store(a.load(i, j) - left * a.load(k, j), i, j))
 
         v.emit_loop(after, a.columns, along)
         v.emit_loop(after, a.rows, below)
@@ -138,7 +138,7 @@ def _exchange(v: Numbers, lines: Sequence[Line], k: int, length: int, where: Sca
         return
 
     def look(j: Extent, carried: list[Scalar]) -> Sequence[Scalar]:
-        is_meant = v.compare("eq", where, v.position(j))
+        is_meant = v.b.compare("eq", where, v.position(j))
         here = [x.load(j) for x in lines]
         for x, own, value in zip(lines, mine, here, strict=True):
             x.store(b.select(is_meant, own, value), j)
@@ -153,7 +153,7 @@ def _permute(v: Numbers, lines: Sequence[Line], pivots: Cells, is_forward: bool)
     one, n = v.constant(1, v.integer), pivots.rows
 
     def exchange(k: int) -> None:
-        _exchange(v, lines, k, n, v.b.sub(pivots.load(k, 0), one))
+        _exchange(v, lines, k, n, pivots.load(k, 0) - one)
 
     v.each_outer(*(0, n) if is_forward else (n, 0), exchange)
 
@@ -203,20 +203,20 @@ def lu_adjugate(v: Numbers, factors: Cells, pivots: Cells, adjugate: Cells) -> S
         return [b.maximum(carried[0], b.abs(factors.load(i, i)))]
 
     (largest,) = v.fold(0, n, [v.constant(0.0)], larger)
-    least = b.maximum(b.mul(largest, v.constant(float(info.eps))), v.constant(math.sqrt(float(info.tiny))))
+    least = b.maximum(largest * float(info.eps), v.constant(math.sqrt(float(info.tiny))))
 
     def product(i: Extent, carried: list[Scalar]) -> Sequence[Scalar]:
         pivot = factors.load(i, i)
-        pivot = b.select(v.compare("lt", b.abs(pivot), least), least, pivot)
+        pivot = b.select(b.abs(pivot) < least, least, pivot)
         factors.store(pivot, i, i)
-        is_exchanged = v.compare("ne", pivots.load(i, 0), v.position(b.iadd(i, 1)))
-        return [b.mul(carried[0], b.select(is_exchanged, b.neg(pivot), pivot))]
+        is_exchanged = v.b.compare("ne", pivots.load(i, 0), v.position(i + 1))
+        return [carried[0] * b.select(is_exchanged, -pivot, pivot)]
 
     (determinant,) = v.fold(0, n, [v.constant(1.0)], product)
     failure = lu_inverse(v, factors, pivots, adjugate)
 
     def scale(i: Extent) -> None:
-        v.emit_loop(0, n, lambda j: adjugate.store(b.mul(adjugate.load(i, j), determinant), i, j))
+        v.emit_loop(0, n, lambda j: adjugate.store(adjugate.load(i, j) * determinant, i, j))
 
     v.emit_loop(0, n, scale)
     return failure

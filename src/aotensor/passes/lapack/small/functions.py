@@ -93,7 +93,8 @@ def _defined(
         MemoryCells(v, own, x.rows, x.columns, x.dtype)  # type: ignore[arg-type]
         for own, x in zip(block.args, matrices, strict=True)
     ]
-    b.builder.insert(func.ReturnOp(rule(v, *cells).ssa))
+    with b.active():
+        b.builder.insert(func.ReturnOp(rule(v, *cells).ssa))
     symbol = f"{_kernel(job.op)}.{job.op.kind.data}{len(_functions(job))}"
     kind = FunctionType.from_lists(kinds, [element_type(integer)])
     made = func.FuncOp(symbol, kind, Region(block), visibility="private")

@@ -124,7 +124,7 @@ def _reciprocals(job: Job, v: Numbers) -> Matrix:
     """Emit the reciprocals of the diagonal of the first operand: LLVM computes them once for several solves."""
     factors, one = job.operand(0), v.constant(1.0)
     found = job.work(factors.rows)
-    v.emit_loop(0, factors.rows, lambda i: job.store(job.b.div(one, job.load(factors, i, i)), found, i))
+    v.emit_loop(0, factors.rows, lambda i: job.store(one / job.load(factors, i, i), found, i))
     return found
 
 
@@ -161,7 +161,7 @@ def small_matrices(
     erase: emits code that fills the results of the current batch entry with nan.
     """
     b, op = job.b, job.op
-    groups = b.ifloordiv(b.iadd(count, lanes - 1), lanes)
+    groups = (count + (lanes - 1)) // lanes
     failures = b.allocate(i64, [groups])
 
     def begin() -> Callable[[Scalar], None]:
@@ -211,9 +211,9 @@ def _group(
 ) -> None:
     """Emit the work for the matrices of one group."""
     b, plan = job.b, memory.plan
-    base = b.imul(group, v.lanes)
-    last = b.isub(count, 1)
-    entries = [b.imin(b.iadd(base, lane), last) for lane in range(v.lanes)]
+    base = group * v.lanes
+    last = count - 1
+    entries = [b.imin(base + lane, last) for lane in range(v.lanes)]
     for k, cells in zip(plan.inputs, memory.inputs, strict=True):
         _gather(job, v, lambda k=k: job.operand(k), entries, cells)  # type: ignore[misc]
     if plan.begins is not None:
@@ -228,7 +228,7 @@ def _group(
     none = b.constant(0, "int64")
 
     def put(lane: Scalar, carried: list[Scalar]) -> list[Scalar]:
-        job.entry = b.iadd(base, lane)
+        job.entry = base + lane
         for k, cells in enumerate(memory.results):
             _scatter(job, v, cells, lane, job.result(k))
         failed = b.cast(b.fetch(memory.failures.memory, [lane], v.integer), "int64")
@@ -236,7 +236,7 @@ def _group(
             b.branch(b.compare("ne", failed, none), erase, lambda: ())
         return [b.select(b.compare("eq", carried[0], none), failed, carried[0])]
 
-    filled = b.imin(b.isub(count, base), v.lanes)
+    filled = b.imin(count - base, v.lanes)
     (found,) = b.loop(0, filled, [none], put, is_vectorisable=False, is_unrolled=False)
     b.store(found, failures, [group])
 
@@ -252,12 +252,12 @@ def _gather(job: Job, v: Numbers, part: Callable[[], Matrix], entries: list[Exte
     def element(e: Scalar, _: list[Scalar]) -> tuple[()]:
         wide = b.zero_vector(v.kind(cells.dtype))
         for lane, source in enumerate(sources):
-            value = b.cast(b.fetch(source.buffer, [b.iadd(source.start, e)], source.dtype), cells.dtype)
+            value = b.cast(b.fetch(source.buffer, [source.start + e], source.dtype), cells.dtype)
             wide = b.emit(vector.InsertOp(value.ssa, wide, [lane]), "raw").ssa
-        b.store_vector(wide, cells.memory, [b.imul(e, v.lanes)], None)
+        b.store_vector(wide, cells.memory, [e * v.lanes], None)
         return ()
 
-    b.loop(0, b.imul(cells.rows, cells.columns), (), element, is_vectorisable=False)
+    b.loop(0, cells.rows * cells.columns, (), element, is_vectorisable=False)
 
 
 def _scatter(job: Job, v: Numbers, cells: MemoryCells, lane: Scalar, target: Matrix) -> None:
@@ -265,11 +265,11 @@ def _scatter(job: Job, v: Numbers, cells: MemoryCells, lane: Scalar, target: Mat
     b = job.b
 
     def element(e: Scalar, _: list[Scalar]) -> tuple[()]:
-        value = b.fetch(cells.memory, [b.iadd(b.imul(e, v.lanes), lane)], cells.dtype)
-        b.store(b.cast(value, target.dtype), target.buffer, [b.iadd(target.start, e)])
+        value = b.fetch(cells.memory, [e * v.lanes + lane], cells.dtype)
+        b.store(b.cast(value, target.dtype), target.buffer, [target.start + e])
         return ()
 
-    b.loop(0, b.imul(cells.rows, cells.columns), (), element, is_vectorisable=False)
+    b.loop(0, cells.rows * cells.columns, (), element, is_vectorisable=False)
 
 
 def work_of_group(op: LapackOp, lanes: int) -> int:

@@ -22,7 +22,7 @@ class Inverses:
     def computed(v: Numbers, a: Cells) -> Inverses:
         """Emit the reciprocals of the diagonal of a."""
         one, cells = v.constant(1.0), v.temporary(a.rows)
-        v.emit_loop(0, a.rows, lambda i: cells.store(v.b.div(one, a.load(i, i)), i, 0))
+        v.emit_loop(0, a.rows, lambda i: cells.store(one / a.load(i, i), i, 0))
         return Inverses(cells)
 
     def load(self, i: Extent) -> Scalar:
@@ -47,7 +47,7 @@ def solve_lines(
 
         found = v.subtracted([x.load(i) for x in xs], *before, term)
         for x, rest in zip(xs, found, strict=True):
-            x.store(rest if inverses is None else v.b.mul(rest, inverses.load(i)), i)
+            x.store(rest if inverses is None else rest * inverses.load(i), i)
 
     v.each_outer(*(0, n) if goes_down else (n, 0), element)
 
@@ -78,8 +78,8 @@ def first_zero(v: Numbers, a: Cells) -> Scalar:
     zero = v.constant(0.0)
 
     def look(i: Extent, carried: list[Scalar]) -> Sequence[Scalar]:
-        is_zero = v.compare("eq", a.load(i, i), zero)
-        return [v.is_first(carried[0], is_zero, v.position(v.b.iadd(i, 1)))]
+        is_zero = v.b.compare("eq", a.load(i, i), zero)
+        return [v.is_first(carried[0], is_zero, v.position(i + 1))]
 
     return v.fold(0, a.rows, [v.constant(0, v.integer)], look)[0]
 
@@ -88,17 +88,17 @@ def multiply_triangular(
     v: Numbers, a: Cells, x: Cells, is_left: bool, is_lower: bool, is_transposed: bool, is_unit: bool
 ) -> Scalar:
     """Emit op(A)·B or B·op(A) in place of B, for a triangle of A."""
-    b, n = v.b, a.rows
+    n = a.rows
     transposed = is_transposed == is_left
     is_low = is_lower != transposed
 
     def multiply(lines: list[Line]) -> None:
         def element(i: int) -> None:
-            own = [x.load(i) if is_unit else b.mul(a.load(i, i), x.load(i)) for x in lines]
+            own = [x.load(i) if is_unit else a.load(i, i) * x.load(i) for x in lines]
 
             def add(k: Extent, carried: list[Scalar]) -> list[Scalar]:
                 factor = _element(a, i, k, transposed)
-                return [b.add(total, b.mul(factor, x.load(k))) for total, x in zip(carried, lines, strict=True)]
+                return [total + factor * x.load(k) for total, x in zip(carried, lines, strict=True)]
 
             others = (0, i) if is_low else (i + 1, n)
             for x, total in zip(lines, v.fold(*others, own, add), strict=True):
