@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 from xdsl.builder import Builder
@@ -170,12 +170,12 @@ class LoopBuilder(IndexBuilder):
         results, it makes those of the branch taken.
         """
         then, otherwise = Block(), Block()
-        inside = self.inside(then)
-        inside.__enter__()
+        opened = ExitStack()
+        opened.enter_context(self.inside(then))
 
         def end(results: Sequence[Scalar], build_other: Callable[[], Sequence[Scalar]]) -> list[Scalar]:
             self.builder.insert(scf.YieldOp.create(operands=[r.ssa for r in results]))
-            inside.__exit__(None, None, None)
+            opened.close()
             with self.inside(otherwise):
                 others = build_other()
                 self.builder.insert(scf.YieldOp.create(operands=[r.ssa for r in others]))
