@@ -74,7 +74,7 @@ def updated_readme(text: str, results: Path) -> str:
     dense, sparse = (medians(records, 1) for records in of_own_size(results).values())
     return _between("medians", text, (
         f"On one core, the median of {dense.rows} dense programs takes {dense.ratio:.2f} of the time of the fastest "
-        "of C, JAX, PyTorch, PyTensor, CasADi, SciPy and NumPy;\n"
+        "of C, JAX, PyTorch, onnxruntime, PyTensor, CasADi, SciPy and NumPy;\n"
         f"the slowest row, {dense.slowest}, takes {dense.largest:.2f} times as long as {dense.peer}.\n"
         f"The median of {sparse.rows} sparse programs is {sparse.ratio:.2f}, the slowest {sparse.largest:.2f} "
         f"({sparse.peer})."

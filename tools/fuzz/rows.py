@@ -1,9 +1,9 @@
 """The rows of the op tables at static extents 1 to 40, at -O 3 of every CPU, on poisoned memory.
 
-Case number k is row k div 40 at extent 1 + k mod 40; the extents of a row make one library, as they share what they
-call. In each axis that has a row's largest extent, this one takes its place, and all extents are in the types. Values,
-Jᵀ·ȳ and J·ẋ of the compiled function are compared with the reference. Where aotensor or the reference refuses a row at
-an extent, it is left out.
+Case number k is row k div 40 at extent 1 + k mod 40, in the order of `tables`; the extents of a row make one library,
+as they share functions. In each axis that has a row's largest extent, this one takes its place, and all extents are in
+the types. Values, Jᵀ·ȳ and J·ẋ of the compiled function are compared with the reference. Where aotensor or the
+reference refuses a row at an extent, it is left out.
 """
 
 from __future__ import annotations
@@ -45,9 +45,15 @@ class Row:
 
 @cache
 def tables() -> tuple[Sequence[Any], Any]:
-    """All rows of the op tables that are compiled, and the function that builds a program from one."""
-    cases = [case for table in from_tests("ops", "tables").COMPILED.values() for case in table]
-    return cases, from_tests("ops", "row_programs").row_program
+    """All rows of the op tables that are compiled, and the function that builds a program from one.
+
+    The first row of each op comes first, then the first one of each op and combination of its operands' dtypes.
+    """
+    module = from_tests("ops", "tables")
+    cases = [case for table in module.COMPILED.values() for case in table]
+    names = [mark.args[0] if mark is not None else "default" for mark in module.levels(cases)]
+    order = sorted(range(len(cases)), key=lambda k: ("default", "ci", "all").index(names[k]))
+    return [cases[k] for k in order], from_tests("ops", "row_programs").row_program
 
 
 @rare_collections
