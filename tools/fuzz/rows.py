@@ -89,7 +89,7 @@ def at_extent(case: Any, extent: int) -> Any:
     """A row with its largest extent replaced in all axes that have it; None for a row of scalars.
 
     Elements are repeated. Square matrices become regular by small repeated elements, and different ones on the diagonal
-    of each operand; symmetric and positive definite ones stay so.
+    of each operand, between 0.2 and 0.8 for the first one; symmetric and positive definite ones stay so.
     """
     arrays = case.draw(np.random.default_rng(7))
     largest = max((n for array in arrays for n in array.shape), default=1)
@@ -100,8 +100,9 @@ def at_extent(case: Any, extent: int) -> Any:
             if n == largest:
                 arrays[position] = np.take(arrays[position], np.arange(extent) % n, axis)
         if extent != largest and array.shape[-2:] == (largest, largest) and array.dtype.kind in "fc":
-            diagonal = np.linspace(1.0, 4.0, extent) ** (1 + position)
-            arrays[position] = (arrays[position] * (largest / extent / 4) + np.diag(diagonal)).astype(array.dtype)
+            diagonal = np.diag(np.linspace(1.0, 4.0, extent) ** (1 + position))
+            regular = (arrays[position] * (largest / extent / 4) + diagonal) / 5 ** (1 + position)
+            arrays[position] = regular.astype(array.dtype)
     return replace(case, inputs=arrays, dims=[array.shape for array in arrays], specials=None, expected=None)
 
 
@@ -125,7 +126,7 @@ def findings(batch: Sequence[Row], cpu: str) -> Iterator[Finding]:
                 yield _finding(row, cpu, f"{type(error).__name__}: {error}")
                 continue
             for number, (mine, exact) in enumerate(zip(found, row.expected, strict=True)):
-                if not _agrees(row, np.asarray(mine), np.asarray(exact)):
+                if not _agrees(row, np.asarray(mine), np.asarray(exact)) and not _is_rounding(row, number, mine):
                     yield _finding(row, cpu, f"result {number} is {mine}, expected {exact}")
 
 
@@ -140,3 +141,31 @@ def _agrees(row: Row, mine: Any, exact: Any) -> bool:
     finite = np.abs(exact[np.isfinite(exact)]) if exact.dtype.kind == "f" else np.zeros(0)
     allowed = atol + rtol * float(finite.max(initial=0))
     return mine.shape == exact.shape and np.allclose(mine, exact, rtol=10 * rtol, atol=10 * allowed, equal_nan=True)
+
+
+def _is_rounding(row: Row, number: int, mine: Any) -> bool:
+    """Is the error of a result as small as ten times what rounding errors of the inputs change it by?
+
+    Small elements of small eigenvalues need not be exact: the reference is evaluated at inputs that differ by at most
+    one unit in the last place.
+    """
+    rng, exact = np.random.default_rng(row.number), np.asarray(row.expected[number])
+    changes = np.zeros(exact.shape)
+    for _ in range(4):
+        moved = [_rounded(rng, x) for x in row.arrays]
+        try:
+            other = np.asarray(row.function.reference(*moved)[number])
+        except (AotensorError, ValueError, ArithmeticError):
+            return False
+        if other.shape != exact.shape or not np.isfinite(other).all():
+            return False
+        changes = np.maximum(changes, abs(other - exact))
+    return mine.shape == exact.shape and bool((abs(mine - exact) <= 10 * changes.max(initial=0.0)).all())
+
+
+def _rounded(rng: np.random.Generator, x: Any) -> Any:
+    """An array of floats, each of whose elements is at most one unit in the last place off."""
+    if not isinstance(x, np.ndarray) or x.dtype.kind not in "fc":
+        return x
+    units = rng.integers(-1, 2, x.shape) * np.finfo(x.dtype).eps
+    return (x * (1 + units)).astype(x.dtype)
