@@ -13,6 +13,7 @@ from optimisation_programs import (
     product,
     small_factors,
     small_product,
+    vectors,
 )
 from switches import Row, has, lacks, not_for, on_machine, without_pass
 
@@ -26,7 +27,39 @@ def transposed_weights() -> aot.Function:
     return function([x], aot.scan(lambda old: at.tanh(old @ w.T), None, x, n_steps=3, return_updates=False)[-1])
 
 
+def convolution_gradient() -> aot.Function:
+    """The gradient by images and filters, with a mask that two statements read."""
+    x, w = at.tensor("x", "float32", (8, 8, 12, 12)), at.tensor("w", "float32", (16, 8, 3, 3))
+    b = at.vector("b", dtype="float32", shape=(16,))
+    loss = (at.relu(at.conv2d(x, w) + b[:, None, None]) ** 2).sum()
+    return function([x, w, b], *aot.grad(loss, [x, w, b]))
+
+
+def transposed_exponentials(columns: str | int) -> aot.Function:
+    x = matrix("x", "n", columns)
+    return function([x], at.exp(x.T))
+
+
+def returned_mask() -> aot.Function:
+    (x,) = vectors("x")
+    return function([x], x > 0)
+
+
 KERNEL_ROWS: Final[Sequence[Row]] = (
+    Row(
+        "statements join loops that they share operands with first",
+        not_for(returned_mask),
+        convolution_gradient,
+        "nest",
+        lacks(r"nest\.value.*xi1>"),
+    ),
+    Row(
+        "axes of extent 1 have no loop",
+        not_for(lambda: transposed_exponentials("m")),
+        lambda: transposed_exponentials(1),
+        "nest",
+        has(r"nest\.for", 1),
+    ),
     Row(
         "factorisations in place",
         without_pass("assign-memory"),

@@ -8,7 +8,8 @@
 
 Two statements may share a loop of equal extent if every value that flows between them is complete, for one iteration of
 that loop, before it is read. Statements are visited in program order, and each joins the last loop that it may join
-with profit: it reads a result of the loop, or an operand that the loop reads along the same axis. A result may be read
+with profit: it reads a result of the loop, or an operand that the loop reads along the same axis. Only without such a
+loop does a statement that was deferred to its reader join one that it shares nothing with. A result may be read
 at computed indices, if the index along the axis of the loop is the loop's counter, as in y[i, k-1]. Greedy typed fusion
 as in Kennedy & McKinley (1993), with reuse of operands as the profit. A loop that adds at positions which it reads, as
 in g[p[i]] += …, is not vectorized: statements join it only if they compute less than the shared loop saves.
@@ -198,9 +199,13 @@ class _Arrangement:
         candidates.update(slot for x in item.statement.inputs for slot in self.readers[x])
         if item.is_part:
             candidates.update(self.slot_of[x] for x in item.makes if x in self.inside)
+        candidates |= gathered
+        others: set[int] = set()
         if item.is_deferred:
-            candidates.update(slot for loop in item.loops for slot in self.by_extent[range_of(loop)])
-        for where in sorted((slot for slot in candidates | gathered if slot >= earliest), reverse=True):
+            others.update(slot for loop in item.loops for slot in self.by_extent[range_of(loop)])
+        for where in [*sorted(candidates, reverse=True), *sorted(others - candidates, reverse=True)]:
+            if where < earliest:
+                continue
             if self.most is not None and len(self.slots[where].members) >= self.most:
                 continue
             loop = self._common_loop(item, item.statement, self.slots[where])
@@ -217,8 +222,8 @@ class _Arrangement:
                     )
                     applied(message, item.statement, first, size=shared)
                 return self._add(item, loop, where)
-        if candidates and are_enabled():
-            self._report_not_fused(item, max(candidates), earliest)
+        if (candidates or others) and are_enabled():
+            self._report_not_fused(item, max(candidates | others), earliest)
         self.slots.append(_Slot([]))
         return self._add(item, item.loops[0], len(self.slots) - 1)
 

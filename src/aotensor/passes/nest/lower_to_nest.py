@@ -108,12 +108,12 @@ class _Lowering:
     def _generic(self, op: linalg.GenericOp) -> None:
         maps = [m.data for m in op.indexing_maps]
         operands, count = [*op.inputs, *op.outputs], len(op.inputs)
-        rank = maps[0].num_dims
-        loops: list[LoopMaker] = [
-            self._loop_maker(_extent(self.extents, operands, maps, count, d)) for d in range(rank)
-        ]
+        extents = [_extent(self.extents, operands, maps, count, d) for d in range(maps[0].num_dims)]
+        loops = [None if n == 1 else self._loop_maker(n) for n in extents]
+        if not any(loops) and loops:
+            loops[-1] = self._loop_maker(1)
 
-        def accesses(counters: Sequence[SSAValue]) -> list[Sequence[Subscript]]:
+        def accesses(counters: Sequence[Subscript]) -> list[Sequence[Subscript]]:
             return [[_subscript(e, counters) for e in m.results] for m in maps]
 
         results = [self.value(x, _start(y), op) for x, y in zip(op.results, op.outputs, strict=True)]
@@ -128,7 +128,7 @@ class _Lowering:
         loops.append(lambda counters, body: EntriesOp(counters[0], op.indptr, body))
         loops += [self._loop_maker(n) for n in behind]
 
-        def accesses(counters: Sequence[SSAValue]) -> list[Sequence[Subscript]]:
+        def accesses(counters: Sequence[Subscript]) -> list[Sequence[Subscript]]:
             by_slice, by_entry = [counters[0], *counters[2:]], [counters[1], *counters[2:]]
             return [by_entry, by_slice] if is_sum else [by_slice, by_entry]
 
@@ -138,7 +138,7 @@ class _Lowering:
     def _scattered(self, op: SumAtOp) -> None:
         loops: list[LoopMaker] = [self._loop_maker(n) for n in self.extents.shape(op.source)]
 
-        def accesses(counters: Sequence[SSAValue]) -> list[Sequence[Subscript]]:
+        def accesses(counters: Sequence[Subscript]) -> list[Sequence[Subscript]]:
             return [counters, counters[:1], [0, *counters[1:]]]
 
         results = [self.value(op.result, _start(op.init), op)]
@@ -151,7 +151,7 @@ class _Lowering:
         others = [n for other, n in enumerate(self.extents.shape(op.source)) if other != axis]
         loops = [self._loop_maker(n) for n in others or (1,)]  # elements of a vector are stored in a loop each
 
-        def accesses(counters: Sequence[SSAValue]) -> list[Sequence[Subscript]]:
+        def accesses(counters: Sequence[Subscript]) -> list[Sequence[Subscript]]:
             counters = counters[: len(others)]
             return [[*counters[:axis], n, *counters[axis:]] for n in (0, position_of(op, axis))]
 
@@ -162,16 +162,22 @@ class _Lowering:
         op: Operation,
         inputs: Sequence[SSAValue],
         results: Sequence[SSAValue],
-        loops: Sequence[LoopMaker],
-        accesses: Callable[[Sequence[SSAValue]], list[Sequence[Subscript]]],
+        axes: Sequence[LoopMaker | None],
+        accesses: Callable[[Sequence[Subscript]], list[Sequence[Subscript]]],
         body: Block,
         scatter: int | None = None,
     ) -> None:
-        """Replace an operation by loops around a statement that writes to `results`."""
+        """Replace an operation by loops around a statement that writes to `results`.
+
+        axes: None for an axis of extent 1, which needs no loop
+        """
+        loops = [loop for loop in axes if loop is not None]
         blocks = [Block(arg_types=[IndexType()]) for _ in loops]
         counters = [block.args[0] for block in blocks]
-        _use_counters(body, counters)
-        subscripts = accesses(counters)
+        counter = iter(counters)
+        along: list[Subscript] = [0 if loop is None else next(counter) for loop in axes]
+        _use_counters(body, [self.index(i) if isinstance(i, int) else i for i in along])
+        subscripts = accesses(along)
         operands = [*zip([*inputs, *results], subscripts, strict=True)]
         statement = DoOp(operands[: len(inputs)], operands[len(inputs) :], Region(body), scatter)
         blocks[-1].add_op(statement)
@@ -269,7 +275,7 @@ def _extent(
     raise AssertionError(f"dim {dim} indexes no operand")
 
 
-def _subscript(expression: AffineExpr, counters: Sequence[SSAValue]) -> Subscript:
+def _subscript(expression: AffineExpr, counters: Sequence[Subscript]) -> Subscript:
     if isinstance(expression, AffineDimExpr):
         return counters[expression.position]
     assert isinstance(expression, AffineConstantExpr), f"{expression} is not a projected permutation"

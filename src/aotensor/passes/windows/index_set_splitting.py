@@ -32,7 +32,7 @@ from aotensor.ir.location import builder_before
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.strides import is_fixed, split_by_counter
-from aotensor.ir.nest.tree import gathers, is_register, known_extent, statements
+from aotensor.ir.nest.tree import gathers, is_register, known_extent, known_number, statements
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.upstream import walk
 from aotensor.passes.registry import ir_pass
@@ -84,12 +84,13 @@ def _split(loop: ForOp) -> None:
     if found and reason is None:
         before = builder_before(loop)
         b = IndexBuilder(before, CONTRACT)
-        start = b.index(0 if loop.lower is None else _extent(loop.lower))
+        start = 0 if loop.lower is None else _extent(loop.lower)
         with b.active():
-            low, high = (b.index(x).ssa for x in _range(b, found, start, _extent(loop.upper)))
-        if low is not start.ssa:
+            first, end = _range(b, found, start, _extent(loop.upper))
+        low, high = b.index(first).ssa, b.index(end).ssa
+        if first != start:
             part = loop.clone()
-            part.set_bounds(low, start.ssa)
+            part.set_bounds(low, b.index(start).ssa)
             before.insert(part)
         behind = loop.clone()
         behind.set_bounds(loop.upper, high)
@@ -188,8 +189,9 @@ def _range(b: IndexBuilder, conditions: list[_Condition], start: Extent, end: Ex
     return first, b.imax(b.imin(high, end), first)
 
 
-def _extent(x: SSAValue) -> Scalar:
-    return Scalar(x, dtypes.INDEX)
+def _extent(x: SSAValue) -> Extent:
+    number = known_number(x)
+    return Scalar(x, dtypes.INDEX) if number is None else number
 
 
 # --- where they hold -------------------------------------------------------------------------------------------------
