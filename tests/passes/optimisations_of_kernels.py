@@ -1,6 +1,7 @@
 """Optimisations of what kernels of their own compute, products and factorisations, and of checks."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -27,6 +28,19 @@ def transposed_weights() -> aot.Function:
     return function([x], aot.scan(lambda old: at.tanh(old @ w.T), None, x, n_steps=3, return_updates=False)[-1])
 
 
+def dense_layer() -> aot.Function:
+    """A product with elementwise work on its result."""
+    A, B, c = matrix("A", "m", "k"), matrix("B", "k", "n"), at.vector("c", dtype="float64", shape=("n",))
+    return function([A, B, c], at.tanh(A @ B + c))
+
+
+def convolution(is_activated: bool) -> aot.Function:
+    """A convolution that calls the product at positions, whose result has another axis of extent 1."""
+    x, w = at.tensor("x", "float32", ("n", 8, 12, 12)), at.tensor("w", "float32", (16, 8, 3, 3))
+    y = at.conv2d(x, w)
+    return function([x, w], at.relu(y) if is_activated else y)
+
+
 def convolution_gradient() -> aot.Function:
     """The gradient by images and filters, with a mask that two statements read."""
     x, w = at.tensor("x", "float32", (8, 8, 12, 12)), at.tensor("w", "float32", (16, 8, 3, 3))
@@ -46,6 +60,27 @@ def returned_mask() -> aot.Function:
 
 
 KERNEL_ROWS: Final[Sequence[Row]] = (
+    Row(
+        "products and work on their results take place in outputs",
+        without_pass("assign-memory"),
+        dense_layer,
+        "loops",
+        lacks(r"memref\.view"),
+    ),
+    Row(
+        "results with other axes of extent 1 are overwritten, too",
+        not_for(partial(convolution, is_activated=False)),
+        partial(convolution, is_activated=True),
+        "nest",
+        has(r"nest\.value\[%n\] over"),
+    ),
+    Row(
+        "results of operations are not copied",
+        without_pass("eliminate-copies"),
+        partial(convolution, is_activated=False),
+        "nest",
+        lacks(r" over %"),
+    ),
     Row(
         "statements join loops that they share operands with first",
         not_for(returned_mask),

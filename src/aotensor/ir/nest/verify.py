@@ -85,7 +85,7 @@ class _Verification:
         writers = [access for access in accesses if access.is_write]
         outside = set(loops_around(value))
         if value.over is not None:
-            self._check_memory(value, value.over, accesses)
+            self._check_memory(value, root_of(value.over), accesses)
         for reader in accesses:
             if not reader.is_read:
                 continue

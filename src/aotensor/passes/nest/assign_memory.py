@@ -6,9 +6,9 @@
     nest.for %i in %n { %a[%i] … -> (%b[%i]) }        nest.for %i in %n { %a[%i] … -> (%b[%i]) }
     return %b                                         return %b
 
-A value may share the memory of another value if a single statement reads the other one, at the indices that it writes,
-and no other operation uses it. The parts of an assembled tensor, and matrices that LAPACK overwrites, are views of the
-whole.
+A value may share the memory of another value, or of a product, if a single statement reads the other one, at the
+indices that it writes, and no other operation uses it; axes of extent 1 do not count. The parts of an assembled tensor,
+and matrices that LAPACK overwrites, are views of the whole.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from aotensor.ir.dialect import LapackOp, ReshapeOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import KernelOp, PatternOp, ProductAtOp, ScatterOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OutputAttr, OverAttr, OwnAttr, ProductOp, Storage, ValueOp
+from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import gathers, is_register, sole_writer, writers
 from aotensor.ir.upstream import walk
+from aotensor.passes.nest.extents import ExtentKey, Extents
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 
@@ -59,7 +61,7 @@ class _Assignment:
     """
 
     def __init__(self, function: func.FuncOp) -> None:
-        self.function = function
+        self.function, self.extents = function, Extents(function)
         self.over: dict[SSAValue, SSAValue] = {}
         self.taken: set[SSAValue] = set()
         """Values whose memory another value reuses."""
@@ -91,9 +93,10 @@ class _Assignment:
             if not isinstance(y.owner, ValueOp) or not written or y in self.over or sole_writer(y) is not op:
                 continue
             for reader, x, read in [(one, *at) for one in _computing(op) for at in one.reads]:
-                fits = read == written and x.type == y.type and isinstance(x.owner, ValueOp)
+                is_value = isinstance(x.owner, ValueOp)
+                fits = read == written and x.type == y.type if is_value else self._fits_product(x, read, y, written)
                 if fits and x not in self.taken and x not in returned and _is_last_read(x, y, reader):
-                    self._take(y, x)
+                    self._take(y, x if x.type == y.type else _view(x, y, reader, written))
                     break
                 if fits:
                     missed(
@@ -103,6 +106,15 @@ class _Assignment:
                         size=[y],
                         hint="let no later operation read that value, and no other value take its memory",
                     )
+
+    def _fits_product(self, x: SSAValue, read: list[Subscript], y: SSAValue, written: list[Subscript]) -> bool:
+        """Is x a product, whose elements are read at the positions in memory where those of y are written?"""
+        if not isinstance(x.owner, ProductOp | ProductAtOp) or not isinstance(y.owner, ValueOp):
+            return False
+        is_outside = x.owner.parent is y.owner.parent is self.function.body.block
+        if not is_outside or x.type.element_type != y.type.element_type:  # type: ignore[attr-defined]
+            return False
+        return _long_axes(read, self.extents.shape(x)) == _long_axes(written, self.extents.shape(y))
 
     def _operation(self, op: Operation, returned: dict[SSAValue, int]) -> None:
         match op:
@@ -175,7 +187,7 @@ def _computing(op: DoOp) -> list[DoOp]:
 
 def _is_last_read(x: SSAValue, y: SSAValue, reader: DoOp) -> bool:
     """True if only `reader` reads x, at the same indices each time, and y is declared after x in the same block."""
-    assert isinstance(x.owner, ValueOp) and isinstance(y.owner, ValueOp)
+    assert isinstance(x.owner, Operation) and isinstance(y.owner, ValueOp)
     if x.owner.parent is not y.owner.parent or x in gathers(reader):
         return False
     reads = [subscripts for z, subscripts in reader.reads if z is x]
@@ -183,6 +195,22 @@ def _is_last_read(x: SSAValue, y: SSAValue, reader: DoOp) -> bool:
     others = users - {reader}
     is_alone = all(isinstance(op, DoOp) and x in op.outputs and x not in op.inputs for op in others)
     return is_alone and all(s == reads[0] for s in reads) and x not in reader.outputs and _is_before(x.owner, y.owner)
+
+
+def _long_axes(at: list[Subscript], shape: tuple[ExtentKey, ...]) -> list[tuple[Subscript, ExtentKey]]:
+    """The subscripts and extents of all axes but those of extent 1."""
+    return [(i, n) for i, n in zip(at, shape, strict=True) if n != 1]
+
+
+def _view(x: SSAValue, y: SSAValue, reader: DoOp, written: list[Subscript]) -> SSAValue:
+    """Let a statement read a view of x that has the axes of y."""
+    assert isinstance(y.owner, ValueOp) and y.owner.parent is not None
+    view = ReshapeOp(x, y.owner.sizes, y.type)
+    view.location = reader.location
+    y.owner.parent.insert_op_before(view, y.owner)
+    reads = [(view.result, written) if z is x else (z, at) for z, at in reader.reads]
+    reader.set_accesses(reads, reader.writes)
+    return view.result
 
 
 def _is_before(one: Operation, other: Operation) -> bool:

@@ -5,7 +5,8 @@
       nest.do(%v = %y[%i]) -> (%z[%i, 3]) }
 
 As in MLIR's elimination of empty tensors: the producer of an element is given the destination of the copy. A copy of a
-copy becomes a copy of the original. An accumulator is copied once it is complete.
+copy becomes a copy of the original. An accumulator is copied once it is complete. A copy of the result of an operation
+that keeps the order of all elements, as it adds or drops axes of extent 1, becomes a view.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from aotensor.ir.context import functions_of
+from aotensor.ir.dialect import ReshapeOp
 from aotensor.ir.location import builder_before, locate
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.ir.nest.tree import gathers, known_extent, loops_around, perfect_nest, sole_writer, writers
+from aotensor.ir.nest.tree import gathers, known_extent, loops_around, perfect_nest, root_of, sole_writer, writers
+from aotensor.passes.nest.extents import ExtentKey, Extents
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 
@@ -37,6 +40,12 @@ def eliminate_copies(module: ModuleOp) -> None:
         for root in list(function.body.block.ops):
             if (copy := _copy_of(root)) is not None:
                 _read_origin(copy)
+        extents: Extents | None = None
+        for root in list(function.body.block.ops):
+            if (copy := _copy_of(root)) is not None and _is_of_result(copy):
+                extents = extents or Extents(function)
+                if _keeps_order(copy, extents):
+                    _make_view(copy)
         for root in list(function.body.block.ops):
             if (copy := _copy_of(root)) is not None and _is_whole(copy) and _has_place(copy):
                 _eliminate(copy)
@@ -134,6 +143,35 @@ def _erase_unread(value: ValueOp) -> None:
         for op in users:
             Rewriter.erase_op(_root(op))
         Rewriter.erase_op(value)
+
+
+def _is_of_result(copy: _Copy) -> bool:
+    """Is the result of an operation other than a nest copied, to a value that nothing else writes?"""
+    source, dest = root_of(copy.source).owner, copy.dest.owner
+    is_result = isinstance(source, Operation) and not isinstance(source, ValueOp | arith.ConstantOp)
+    is_alone = isinstance(dest, ValueOp) and dest.init is None and sole_writer(copy.dest) is copy.statement
+    return is_result and is_alone and copy.source.type.element_type == copy.dest.type.element_type  # type: ignore[attr-defined]
+
+
+def _keeps_order(copy: _Copy, extents: Extents) -> bool:
+    """Are all elements copied in the order of memory, with other axes of extent 1?"""
+
+    def axes(x: SSAValue, at: Sequence[Subscript]) -> list[tuple[Subscript, ExtentKey]]:
+        return [(i, n) for i, n in zip(at, extents.shape(x), strict=True) if n != 1]
+
+    read = axes(copy.source, copy.at)
+    is_whole = all(i in copy.extents and extents.key(copy.extents[i]) == n for i, n in read)
+    return is_whole and read == axes(copy.dest, copy.to)
+
+
+def _make_view(copy: _Copy) -> None:
+    """Replace a copy by a view of the source."""
+    declaration = copy.dest.owner
+    assert isinstance(declaration, ValueOp)
+    applied("removed the copy of {}: it is a view", copy.source, size=[copy.source])
+    view = builder_before(copy.root).insert(ReshapeOp(copy.source, declaration.sizes, copy.dest.type))
+    Rewriter.erase_op(copy.root)
+    Rewriter.replace_op(declaration, [], [view.result])
 
 
 def _is_whole(copy: _Copy) -> bool:
