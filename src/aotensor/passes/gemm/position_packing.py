@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IndexType
@@ -19,8 +20,11 @@ from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.gemm.cache_blocks import Form
 from aotensor.passes.gemm.pack import BLOCK, transposed
-from aotensor.passes.gemm.position_windows import AHEAD, Pieces, Windows, position
+from aotensor.passes.gemm.position_windows import Pieces, Windows, position
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
+
+_AHEAD: Final = 2
+"""Vectors of a row between the one that is packed and the one whose elements are prefetched."""
 
 
 def define_pack_at(tile: Tile, width: int, form: Form, reads_windows: bool) -> func.FuncOp:
@@ -113,7 +117,7 @@ class _PackAt:
 
         def copy(q: Scalar) -> None:
             at = self._depth(p + q)
-            b.prefetch(self.source, [at + (pieces.first + AHEAD * self.lanes)])
+            b.prefetch(self.source, [at + (pieces.first + _AHEAD * self.lanes)])
             b.write(value(at), self.target, [x.panel, q, x.at])
 
         b.emit_loop(count, copy)

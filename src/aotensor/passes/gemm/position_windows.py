@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Final
 
 from xdsl.dialects import vector
 from xdsl.ir import SSAValue
@@ -20,9 +19,6 @@ from xdsl.ir import SSAValue
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, accumulate
-
-AHEAD: Final = 2
-"""Vectors of a row between the one that is read and the one whose elements are prefetched."""
 
 
 def position(b: KernelBuilder, table: SSAValue, at: Extent) -> Scalar:
@@ -144,9 +140,7 @@ class Windows:
             return self.start + position(b, self.depths, self.term + p)
 
         def whole(p: Scalar, v: int) -> Scalar:
-            place = at(p) + self.vectors[v].first
-            b.prefetch(self.source, [place + AHEAD * tile.lanes])
-            return b.read(self.source, [place], tile.lanes)
+            return b.read(self.source, [at(p) + self.vectors[v].first], tile.lanes)
 
         def in_pieces() -> list[Scalar]:
             masks = [one.masks(b, tile.lanes, tile.lanes) for one in self.vectors]
