@@ -1,7 +1,7 @@
 """Optimisations at loop level and in LLVM IR, each with what it changes in a small program."""
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Final
 
 from optimisation_programs import (
@@ -33,7 +33,35 @@ def sorted_rows(extent: int) -> aot.Function:
     return function([x], at.sort(x, axis=1))
 
 
+def added_at_positions() -> aot.Function:
+    """Sums at positions that are also read: negative ones count from the end, for which both need the extent."""
+    x, positions = at.vector("x", dtype="float64", shape=("n",)), at.vector("p", dtype="int64", shape=("m",))
+    return function([x, positions], aot.grad((at.sin(x[positions]) ** 2).sum(), x))
+
+
+def negated_product(is_scaled: bool) -> aot.Function:
+    """−(s·x), or −(y·x)."""
+    (x, y), s = [at.vector(name, dtype="float64", shape=("n",)) for name in "xy"], at.scalar("s", dtype="float64")
+    return function([x, y, s], -((s if is_scaled else y) * x))
+
+
 LOOP_ROWS: Final[Sequence[Row]] = (
+    Row(
+        "loop-invariant factors are negated instead of products",
+        not_for(partial(negated_product, is_scaled=False)),
+        partial(negated_product, is_scaled=True),
+        "nest",
+        lacks(r"\n {6,}.*arith\.negf|- %|-\("),
+    ),
+    Row(
+        "outlined functions cast sizes themselves",
+        without_pass("outline-chunks"),
+        added_at_positions,
+        "loops",
+        has(r"private @f\.chunk\d+\((?:(?!func\.return)[\s\S])*arith\.index_cast %\w+ : index to i64"),
+        part="all",
+        cores=True,
+    ),
     # --- loop level -------------------------------------------------------------------------------------------------
     Row("plan-memory", without_pass("plan-memory"), two_buffers, "loops", lacks(r"memref\.alloc")),
     Row(

@@ -45,7 +45,8 @@ _LARGEST_POWER: Final[Mapping[Attribute, int]] = {kind: -DTYPES[name].exponent f
 def canonicalize(module: ModuleOp) -> None:
     """Folds transposes, broadcasts, new axes and fills into index maps or scalars of their readers; removes
     identities; division by a power of two becomes multiplication, and x**1.5 a product with a square root; unused
-    factorisation outputs are dropped; hoists loop-invariant scalars; removes dead operations.
+    factorisation outputs are dropped; hoists loop-invariant scalars, and negates them instead of their products;
+    removes dead operations.
     """
     for function in functions_of(module):
         for inner in list(walk(function)):
@@ -91,6 +92,9 @@ def _hoist_invariant(op: linalg.GenericOp) -> None:
     body, parent = op.body.block, op.parent
     assert parent is not None
     for inner in list(body.ops):
+        if isinstance(inner, arith.NegfOp):
+            _negate_factor(inner, body)
+    for inner in list(body.ops):
         is_arithmetic = bool(inner.results) and inner.name.startswith(("arith.", "math."))
         is_pure = is_arithmetic and all(isinstance(r.type, AnyFloat) for r in inner.results)  # floats cannot trap
         if is_pure and not any(_is_local(x, body) for x in inner.operands):
@@ -98,6 +102,19 @@ def _hoist_invariant(op: linalg.GenericOp) -> None:
                 applied("hoisted {} out of the loop: it is loop-invariant", inner)
             inner.detach()
             parent.insert_op_before(inner, op)
+
+
+def _negate_factor(op: arith.NegfOp, body: Block) -> None:
+    """Replace −(s·x) by (−s)·x, which is as exact, if s is loop-invariant, so that −s is computed once."""
+    product = op.operand.owner
+    if not isinstance(product, arith.MulfOp) or len(list(product.result.uses)) != 1:
+        return
+    factor = next((x for x in product.operands if not _is_local(x, body)), None)
+    if factor is not None and _is_local(product.result, body):
+        applied("negated the loop-invariant factor of {} instead of the product", product)
+        negated = builder_before(product).insert(op.clone({op.operand: factor}))
+        product.operands[list(product.operands).index(factor)] = negated.result
+        Rewriter.replace_op(op, [], [product.result])
 
 
 def _is_local(x: SSAValue, block: Block) -> bool:

@@ -49,7 +49,7 @@ _MAKERS = (
 
 @ir_pass("assign-memory", level="nest", topic="memory")
 def assign_memory(module: ModuleOp) -> None:
-    """Places results in the memory of outputs, and of operands after their last use."""
+    """Places results in the memory of outputs, and of operands and products after their last use."""
     for function in functions_of(module):
         _Assignment(function).run()
 

@@ -34,7 +34,7 @@ from aotensor.passes.remarks import applied
 @ir_pass("eliminate-copies", level="nest", topic="memory")
 def eliminate_copies(module: ModuleOp) -> None:
     """Computes values that are only copied (stacked columns) in their destination; a copy of a copy reads the
-    original.
+    original; a copy of a result with other axes of extent 1 becomes a view.
     """
     for function in functions_of(module):
         for root in list(function.body.block.ops):

@@ -29,7 +29,7 @@ OUTLINED: Final = "outlined"
 NO_ALIAS: Final = "apart"
 """Attribute of a private function whose buffers do not alias, as those of a kernel do not."""
 _REMADE: Final = (
-    arith.ConstantOp, memref.GetGlobalOp, memref.ViewOp, memref.SubviewOp, memref.ReinterpretCastOp,
+    arith.ConstantOp, arith.IndexCastOp, memref.GetGlobalOp, memref.ViewOp, memref.SubviewOp, memref.ReinterpretCastOp,
     memref.ExpandShapeOp, memref.CollapseShapeOp, memref.CastOp, memref.AssumeAlignmentOp,
 )  # fmt: skip
 
