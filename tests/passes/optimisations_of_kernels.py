@@ -11,6 +11,7 @@ from optimisation_programs import (
     factor,
     function,
     matrix,
+    of_matrix,
     product,
     small_factors,
     small_product,
@@ -20,6 +21,7 @@ from switches import Row, has, lacks, not_for, on_machine, without_pass
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.ops.reduce.cumulate import CumSum
 
 
 def transposed_weights() -> aot.Function:
@@ -87,6 +89,20 @@ KERNEL_ROWS: Final[Sequence[Row]] = (
         convolution_gradient,
         "nest",
         lacks(r"nest\.value.*xi1>"),
+    ),
+    Row(
+        "running sums of columns are computed row by row",
+        not_for(of_matrix(lambda x: at.cumsum(x, axis=1))),
+        of_matrix(lambda x: at.cumsum(x, axis=0)),
+        "loops",
+        has("parallel_accesses"),
+    ),
+    Row(
+        "running sums from the end need no mirrored copies",
+        not_for(of_matrix(lambda x: at.cumsum(x[::-1], axis=0)[::-1])),
+        of_matrix(CumSum(0, "float64", reverse=True)),
+        "nest",
+        lacks(r"nest\.for"),
     ),
     Row(
         "axes of extent 1 have no loop",

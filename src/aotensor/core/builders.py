@@ -301,12 +301,12 @@ class TensorBuilder(Protocol):
 
     def concatenate(self, xs: Sequence[Tensor], axis: int) -> Tensor: ...
 
-    def cumulate(self, kind: str, x: Tensor, axis: int, dtype: str | None = None) -> Tensor:
-        """Running sum or product along axis. kind: add mul."""
+    def cumulate(self, kind: str, x: Tensor, axis: int, is_reverse: bool = False) -> Tensor:
+        """Running sum or product along axis, of x[i] with i ≤ k, or with i ≥ k. kind: add mul."""
         ...
 
-    def recur(self, factors: Tensor, terms: Tensor, axis: int) -> Tensor:
-        """y[k] = factors[k]·y[k − 1] + terms[k] along axis, from 0; floats of one shape."""
+    def recur(self, factors: Tensor, terms: Tensor, axis: int, is_reverse: bool = False) -> Tensor:
+        """y[k] = factors[k]·y[k − 1] + terms[k] along axis, from 0, or with y[k + 1]; floats of one shape."""
         ...
 
     def nonzero(self, mask: Tensor) -> list[Tensor]:

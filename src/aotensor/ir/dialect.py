@@ -157,7 +157,10 @@ class LinesOp(IRDLOperation):
 
 @irdl_op_definition
 class CumulateOp(LinesOp):
-    """Running sum (`add`) or product (`mul`) along an axis.   fastmath: flags of floating-point additions"""
+    """Running sum (`add`) or product (`mul`) along an axis.
+
+    reverse: from the last element to the first. fastmath: flags of floating-point additions
+    """
 
     name = "aot.cumulate"
     T: ClassVar = VarConstraint("T", base(TensorType))
@@ -165,25 +168,31 @@ class CumulateOp(LinesOp):
     result = result_def(T)
     axis = prop_def(IntegerAttr[I64])
     kind = prop_def(StringAttr)
+    reverse = opt_prop_def(UnitAttr)
     fastmath = opt_prop_def(FastMathFlagsAttr)
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$kind $axis $source attr-dict `:` type($source)"
+    assembly_format = "$kind $axis $source (`reverse` $reverse^)? attr-dict `:` type($source)"
 
-    def __init__(self, kind: str, source: SSAValue, axis: int, fastmath: FastMathFlagsAttr | None = None) -> None:
+    def __init__(
+        self, kind: str, source: SSAValue, axis: int, fastmath: FastMathFlagsAttr | None, is_reverse: bool
+    ) -> None:
         super().__init__(
             operands=[source],
             result_types=[source.type],
             properties={
                 "axis": IntegerAttr(axis, i64),
                 "kind": StringAttr(kind),
-                **({} if fastmath is None else {"fastmath": fastmath}),
+                "reverse": UnitAttr() if is_reverse else None,
+                "fastmath": fastmath,
             },
         )
 
     def reference(self, *operands: Array) -> Sequence[Array]:
-        (x,) = operands
+        (x,), axis = operands, self.axis.value.data
         rule = np.add if self.kind.data == "add" else np.multiply
-        return [rule.accumulate(x, axis=self.axis.value.data, dtype=x.dtype)]
+        if self.reverse is None:
+            return [rule.accumulate(x, axis=axis, dtype=x.dtype)]
+        return [np.flip(rule.accumulate(np.flip(x, axis), axis=axis, dtype=x.dtype), axis)]
 
     @property
     def is_reassociable(self) -> bool:
@@ -193,7 +202,10 @@ class CumulateOp(LinesOp):
 
 @irdl_op_definition
 class RecurOp(LinesOp):
-    """A linear recurrence along an axis: result[k] = factors[k]·result[k − 1] + terms[k], with result[−1] = 0."""
+    """A linear recurrence along an axis: result[k] = factors[k]·result[k − 1] + terms[k], with result[−1] = 0.
+
+    reverse: result[k] = factors[k]·result[k + 1] + terms[k], from the last element to the first
+    """
 
     name = "aot.recur"
     T: ClassVar = VarConstraint("T", base(TensorType))
@@ -201,20 +213,28 @@ class RecurOp(LinesOp):
     terms = operand_def(T)
     result = result_def(T)
     axis = prop_def(IntegerAttr[I64])
+    reverse = opt_prop_def(UnitAttr)
     fastmath = prop_def(FastMathFlagsAttr)
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$axis $factors `,` $terms attr-dict `:` type($result)"
+    assembly_format = "$axis $factors `,` $terms (`reverse` $reverse^)? attr-dict `:` type($result)"
 
-    def __init__(self, factors: SSAValue, terms: SSAValue, axis: int, fastmath: FastMathFlagsAttr) -> None:
+    def __init__(
+        self, factors: SSAValue, terms: SSAValue, axis: int, fastmath: FastMathFlagsAttr, is_reverse: bool
+    ) -> None:
         super().__init__(
             operands=[factors, terms],
             result_types=[factors.type],
-            properties={"axis": IntegerAttr(axis, i64), "fastmath": fastmath},
+            properties={
+                "axis": IntegerAttr(axis, i64),
+                "reverse": UnitAttr() if is_reverse else None,
+                "fastmath": fastmath,
+            },
         )
 
     def reference(self, *operands: Array) -> Sequence[Array]:
         factors, result = operands[0], operands[1].copy()
-        a, y = (np.moveaxis(x, self.axis.value.data, 0) for x in (factors, result))
+        step = 1 if self.reverse is None else -1
+        a, y = (np.moveaxis(x, self.axis.value.data, 0)[::step] for x in (factors, result))
         for k in range(1, len(y)):
             y[k] += a[k] * y[k - 1]
         return [result]
@@ -295,28 +315,6 @@ def _literal(value: bool | int | str) -> Attribute:
 
 
 @irdl_op_definition
-class NonzeroOp(IRDLOperation):
-    """The positions of the true elements of a mask in C order, one vector per axis; `count` is their number."""
-
-    name = "aot.nonzero"
-    source = operand_def(TensorType)
-    count = operand_def(IndexType)
-    positions = var_result_def(TensorType)
-    traits = traits_def(Pure())
-    assembly_format = "$source `[` $count `]` attr-dict `:` type($source) `->` type($positions)"
-
-    def __init__(self, source: SSAValue, count: SSAValue) -> None:
-        assert isinstance(source.type, TensorType)
-        vector: Attribute = TensorType(i64, [DYNAMIC])
-        super().__init__(operands=[source, count], result_types=[[vector] * len(source.type.get_shape())])
-
-    def verify_(self) -> None:
-        assert isinstance(self.source.type, TensorType)
-        if len(self.source.type.get_shape()) != len(self.positions):
-            raise VerifyException("one vector of positions is needed for each axis")
-
-
-@irdl_op_definition
 class SortOp(LinesOp):
     """Sort along an axis, stable, nan last: the values in ascending order, and the permutation that sorts them."""
 
@@ -391,7 +389,7 @@ def _order(x: Array, axis: int, is_unsigned: bool) -> Array:
 AOT = Dialect(
     "aot",
     [
-        CheckOp, ReshapeOp, ExtractIfOp, LapackOp, NonzeroOp, CumulateOp, RecurOp, SortOp, SelectOp, ScanOp, BranchOp,
+        CheckOp, ReshapeOp, ExtractIfOp, LapackOp, CumulateOp, RecurOp, SortOp, SelectOp, ScanOp, BranchOp,
         *INDEXED,
     ],
     [],

@@ -370,7 +370,29 @@ class ProductAtOp(IRDLOperation):
             raise VerifyException("one size is needed for each dynamic dim of the result")
 
 
+@irdl_op_definition
+class NonzeroOp(IRDLOperation):
+    """The positions of the true elements of a mask in C order, one vector per axis; `count` is their number."""
+
+    name = "aot.nonzero"
+    source = operand_def(TensorType)
+    count = operand_def(IndexType)
+    positions = var_result_def(TensorType)
+    traits = traits_def(Pure())
+    assembly_format = "$source `[` $count `]` attr-dict `:` type($source) `->` type($positions)"
+
+    def __init__(self, source: SSAValue, count: SSAValue) -> None:
+        assert isinstance(source.type, TensorType)
+        vector: Attribute = TensorType(i64, [DYNAMIC])
+        super().__init__(operands=[source, count], result_types=[[vector] * len(source.type.get_shape())])
+
+    def verify_(self) -> None:
+        assert isinstance(self.source.type, TensorType)
+        if len(self.source.type.get_shape()) != len(self.positions):
+            raise VerifyException("one vector of positions is needed for each axis")
+
+
 INDEXED: Final[Sequence[type[IRDLOperation]]] = (
-    SegmentSumOp, ExpandSlicesOp, SumAtOp, ScatterOp, PatternOp, DirectOp, KernelOp, ProductAtOp,
+    SegmentSumOp, ExpandSlicesOp, SumAtOp, ScatterOp, PatternOp, DirectOp, KernelOp, ProductAtOp, NonzeroOp,
 )  # fmt: skip
 """All of them."""

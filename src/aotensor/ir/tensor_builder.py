@@ -12,11 +12,12 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
-from aotensor.ir.dialect import CumulateOp, LapackOp, NonzeroOp, RecurOp, SelectOp, SortOp
+from aotensor.ir.dialect import CumulateOp, LapackOp, RecurOp, SelectOp, SortOp
 from aotensor.ir.dialect_sparse import (
     DirectOp,
     ExpandSlicesOp,
     KernelOp,
+    NonzeroOp,
     PatternOp,
     ProductAtOp,
     ScatterOp,
@@ -110,13 +111,12 @@ class TensorBuilder(PrimitiveBuilder):
             start = self.scalars.iadd(start, x.extents[axis])
         return result
 
-    def cumulate(self, kind: str, x: Tensor, axis: int, dtype: str | None = None) -> Tensor:
-        x = self.cast(x, dtype or x.dtype)
+    def cumulate(self, kind: str, x: Tensor, axis: int, is_reverse: bool = False) -> Tensor:
         fastmath = self.reassociate if kind == "add" and dtypes.is_float(x.dtype) else None
-        return Tensor(self.insert_op(CumulateOp(kind, x.ssa, axis, fastmath)), x.dtype, x.extents)
+        return Tensor(self.insert_op(CumulateOp(kind, x.ssa, axis, fastmath, is_reverse)), x.dtype, x.extents)
 
-    def recur(self, factors: Tensor, terms: Tensor, axis: int) -> Tensor:
-        op = RecurOp(factors.ssa, terms.ssa, axis, self.scalars.fastmath)
+    def recur(self, factors: Tensor, terms: Tensor, axis: int, is_reverse: bool = False) -> Tensor:
+        op = RecurOp(factors.ssa, terms.ssa, axis, self.scalars.fastmath, is_reverse)
         return Tensor(self.insert_op(op), factors.dtype, factors.extents)
 
     def nonzero(self, mask: Tensor) -> list[Tensor]:

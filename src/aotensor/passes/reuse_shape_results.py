@@ -18,8 +18,8 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, TensorType
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue, Use
 
 from aotensor.ir.context import functions_of
-from aotensor.ir.dialect import LinesOp, NonzeroOp
-from aotensor.ir.dialect_sparse import PatternOp
+from aotensor.ir.dialect import LinesOp
+from aotensor.ir.dialect_sparse import NonzeroOp, PatternOp
 from aotensor.ir.forms import NEST_FORM
 from aotensor.ir.nest.ops import STORAGE, DoOp, OverAttr
 from aotensor.passes.emit.shape_cache import CACHED, set_kept

@@ -35,18 +35,13 @@ from aotensor.errors import (
     InternalError,
 )
 from aotensor.ir.context import functions_of
-from aotensor.ir.dialect import (
-    CheckOp,
-    LapackOp,
-    LinesOp,
-    NonzeroOp,
-    ReshapeOp,
-)
+from aotensor.ir.dialect import CheckOp, LapackOp, LinesOp, ReshapeOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import (
     DirectOp,
     ExpandSlicesOp,
     KernelOp,
+    NonzeroOp,
     PatternOp,
     ProductAtOp,
     ScatterOp,

@@ -20,19 +20,21 @@ from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import cast, neq
 from aotensor.ops.linear import LinearisedOp, LinearOp
-from aotensor.ops.reduce.recurrence import LinearRecurrence, Shift, mirror
+from aotensor.ops.reduce.recurrence import LinearRecurrence, Shift
 from aotensor.ops.shape.axes import transpose
 from aotensor.ops.shape.extents import extents_of, product
 from aotensor.ops.shape.reshape import ravel, reshape
 
 
-def _shifted(b: TensorBuilder, x: Tensor, axis: int) -> Tensor:
-    """Emit x shifted by one along the axis, with a leading 1."""
+def _shifted(b: TensorBuilder, x: Tensor, axis: int, is_back: bool) -> Tensor:
+    """Emit x shifted by one along the axis, with a leading 1, or back, with a trailing 1."""
 
     def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
-        before = v.imax(at[axis] - 1, 0)
-        value = v.load(x, *at[:axis], before, *at[axis + 1 :])
-        return v.select(v.compare("eq", at[axis], v.index(0)), v.constant(1, x.dtype), value)
+        last = x.extents[axis] - 1
+        source = v.imin(at[axis] + 1, last) if is_back else v.imax(at[axis] - 1, 0)
+        value = v.load(x, *at[:axis], source, *at[axis + 1 :])
+        is_end = v.compare("eq", at[axis], v.index(last if is_back else 0))
+        return v.select(is_end, v.constant(1, x.dtype), value)
 
     return b.tabulate(x.extents, x.dtype, element)
 
@@ -66,9 +68,7 @@ class CumSum(AxisOp, LinearOp):
         return CumSum(self.axis, cotangent.dtype, not self.reverse)(cotangent)  # type: ignore[no-any-return]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        source = mirror(b, x, self.axis) if self.reverse else x
-        result = b.cumulate("add", b.cast(source, self.dtype), self.axis)
-        return mirror(b, result, self.axis) if self.reverse else result
+        return b.cumulate("add", b.cast(x, self.dtype), self.axis, self.reverse)
 
 
 @frozen_dataclass
@@ -112,10 +112,8 @@ class CumProd(AxisOp, LinearisedOp):
         return [Shift(self.axis, self.reverse)(change) if self.exclusive else change]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        source = mirror(b, x, self.axis) if self.reverse else x
-        result = b.cumulate("mul", b.cast(source, self.dtype), self.axis)
-        result = _shifted(b, result, self.axis) if self.exclusive else result
-        return mirror(b, result, self.axis) if self.reverse else result
+        result = b.cumulate("mul", b.cast(x, self.dtype), self.axis, self.reverse)
+        return _shifted(b, result, self.axis, self.reverse) if self.exclusive else result
 
 
 def exclusive_products(x: Variable, axes: Sequence[int]) -> Variable:

@@ -107,16 +107,4 @@ class LinearRecurrence(AxisOp):
             for axis, found in enumerate(zip(a.extents, c.extents, strict=True))
         ]
         a, c = b.broadcast(a, extents), b.broadcast(c, extents)  # an extent may be known of one of them only
-        if not self.reverse:
-            return b.recur(a, c, self.axis)
-        return mirror(b, b.recur(mirror(b, a, self.axis), mirror(b, c, self.axis), self.axis), self.axis)
-
-
-def mirror(b: TensorBuilder, x: Tensor, axis: int) -> Tensor:
-    """Emit x in reverse order along an axis."""
-
-    def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
-        mirrored = x.extents[axis] - 1 - at[axis]
-        return v.load(x, *at[:axis], mirrored, *at[axis + 1 :])
-
-    return b.tabulate(x.extents, x.dtype, element)
+        return b.recur(a, c, self.axis, self.reverse)

@@ -11,9 +11,9 @@ from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, TensorType
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from aotensor.ir.dialect import CheckOp, LapackOp, NonzeroOp, ReshapeOp
+from aotensor.ir.dialect import CheckOp, LapackOp, ReshapeOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import DirectOp, PatternOp, ProductAtOp, ScatterOp
+from aotensor.ir.dialect_sparse import DirectOp, NonzeroOp, PatternOp, ProductAtOp, ScatterOp
 from aotensor.ir.extents import AllSources, is_scalar
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder

@@ -15,8 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 
-from aotensor.ir.dialect import NonzeroOp
-from aotensor.ir.dialect_sparse import ScatterOp
+from aotensor.ir.dialect_sparse import NonzeroOp, ScatterOp
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar

@@ -12,9 +12,18 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from aotensor.ir.dialect import CheckOp, LapackOp, LinesOp, NonzeroOp, ReshapeOp
+from aotensor.ir.dialect import CheckOp, LapackOp, LinesOp, ReshapeOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
-from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, KernelOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
+from aotensor.ir.dialect_sparse import (
+    DirectOp,
+    ExpandSlicesOp,
+    KernelOp,
+    NonzeroOp,
+    PatternOp,
+    ProductAtOp,
+    SegmentSumOp,
+    SumAtOp,
+)
 from aotensor.ir.extents import AllSources, is_scalar
 from aotensor.ir.nest.loops import EntriesOp, ForOp
 from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp
