@@ -1,187 +1,188 @@
-"""Measure how compile time grows with the graph: processor seconds for value and gradient of programs of increasing
-size.
+"""Measure how compile time grows with a program: seconds from symbols to the first results, derivatives included.
 
-    python benchmarks/growth.py [--cases cheap:1000,scalar:500] [--memory]
+    python benchmarks/growth.py [--kinds sin,products] [--sizes 2] [--without CasADi]
 
-Each figure is of a process of its own that has compiled something small before, from symbols to something that can be
-called. Nothing of the program itself is cached; the bodies of exp and tanh, which aotensor compiles once per machine,
-are. JAX: jit(value_and_grad).lower().compile(). CasADi, for one element: C code by `cc -O1`, whose time is included.
-With --memory, the largest resident MiB of each process instead.
+Each figure is of a process of its own, which has imported the framework and compiled something small; for "first"
+aotensor's cache of the machine is empty and nothing was compiled before, for "second" it has what the run before left
+in it, but never the library itself. JAX has no cache on disk, and CasADi writes C for `cc -O1`. Results are compared
+before times are printed: a row whose sums of absolute values differ by more than 1e-6 says so instead. The growth of a
+kind is the exponent between its two largest sizes, of clock seconds, "second". Memory is the largest resident size of
+the process. With all kinds and sizes, the table is written to benchmarks/results/growth.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from math import isclose, log
 from pathlib import Path
-from time import process_time
-from types import SimpleNamespace
-from typing import Any, Final
+from time import perf_counter, process_time
+from typing import Final, TypeAlias
 
-SIZES: Final = {
-    "cheap": (10, 100, 1000, 5000), "exp": (10, 100, 400), "scalar": (500, 2000, 8000),
-    "sin": (250, 500, 1000, 2000, 4000), "sines": (50, 100, 200), "numbers": (125, 250, 500),
-    "vectors": (75, 150, 300), "outputs": (500, 1000, 2000),
-}  # fmt: skip
-"""cheap: products and sums of vectors. exp: exp(-y*y) and tanh of vectors. scalar: numbers, with ten inputs. sin: a
-chain of numbers, half of it sines. sines: sines of a vector. numbers, vectors: so many inputs, with their gradients.
-outputs: so many sines of one number, without gradients."""
-CONTENDERS: Final = ("aotensor", "JAX", "CasADi")
+from growing.chains import CHAINS, FUNCTION_CHAINS
+from growing.contenders import CONTENDERS, Missing, digest
+from growing.kind import Kind
+from growing.problems import PROBLEMS
+from growing.tensors import TENSORS
+
+KINDS: Final = CHAINS | FUNCTION_CHAINS | TENSORS | PROBLEMS
 LONGEST: Final = 100.0
-"""Seconds that a process may take; who took longer is not asked for longer programs of the kind."""
-_NUMBERS: Final = ("scalar", "sin", "numbers", "outputs")
+"""Seconds that a process may take; a framework that takes more is not asked for longer programs of the kind."""
+STEEPEST: Final = 1.2
+"""A kind that grows with a larger exponent has a defect."""
+RESULTS: Final = Path(__file__).parent / "results" / "growth.md"
+HEADER: Final = (
+    "| program | size | first, s | second, s | processor, s | JAX, s | processor, s | CasADi, s | second / JAX "
+    "| growth | JAX's | MiB | JAX's |\n|---|" + "---:|" * 12
+)
 
 
-def inputs_of(kind: str, count: int) -> int:
-    """The number of inputs of a program."""
-    return {"scalar": 10, "numbers": count, "vectors": count}.get(kind, 1)
+@dataclass(frozen=True)
+class Figures:
+    """What one process measured. seconds: on the clock, processor: of all its cores, with its children."""
+
+    seconds: float
+    processor: float
+    mebibytes: int
+    digest: float
 
 
-def program(kind: str, count: int, x: Sequence[Any], f: Any) -> list[Any]:
-    """The outputs. x: the inputs. f: has exp, tanh, sin and sum"""
-    y = x[0]
-    match kind:
-        case "scalar":
-            values = list(x)
-            for i in range(count):
-                values.append(values[-1] * values[-3] + values[(i * 7) % len(values)])
-            return [values[-1]]
-        case "numbers":
-            for a, b in zip(x[1:], x, strict=False):
-                y = y + f.sin(a) * b
-            return [y]
-        case "vectors":
-            return [sum(f.sum(f.sin(v) ** 2) for v in x)]
-        case "outputs":
-            return [f.sin(y * (k + 1.0)) for k in range(count)]
-    for i in range(count):
-        if kind == "exp":
-            y = f.exp(-y * y) if i % 2 else f.tanh(y)
-        elif kind == "sin":
-            y = f.sin(y) if i % 2 else y * 1.01 + 0.1
-        elif kind == "sines":
-            y = f.sin(y)
-        else:
-            y = y * 1.01 + 0.5 if i % 2 else y * y - 0.3 * x[0] if i % 3 else y - 0.1 * y
-    return [f.sum(y)]
+Outcome: TypeAlias = Figures | str
+"""A reason instead of figures."""
 
 
-def of_aotensor(kind: str, count: int) -> float:
-    """Run aotensor up to the first call, which compiles."""
-    import numpy as np
-
-    import aotensor as aot
-    import aotensor.tensor as at
-
-    v = at.dvector("v")
-    warm = at.tanh(at.exp(-v * v)) * os.getpid()  # in no cache
-    aot.function([v], aot.grad(warm.sum(), v))(np.full(10, 0.5))
-    start = process_time()
-    shape = () if kind in _NUMBERS else ("n",)
-    given: list[Any] = [at.tensor(f"x{k}", dtype="float64", shape=shape) for k in range(inputs_of(kind, count))]
-    outputs = program(kind, count, given, at)
-    gradients = [] if kind == "outputs" else aot.grad(outputs[0], given)
-    aot.function(given, [*outputs, *gradients], name="chain")(*(np.full((10,) * len(shape), 0.5) for _ in given))
-    return process_time() - start
+def measure(contender: str, kind: Kind, size: int, is_warm: bool) -> Figures:
+    """The figures of this process."""
+    if is_warm:
+        CONTENDERS[contender](_SMALL, 1)()
+    run = CONTENDERS[contender](kind, size)
+    start, clock, before = process_time(), perf_counter(), os.times()
+    results = run()
+    seconds, processor, after = perf_counter() - clock, process_time() - start, os.times()
+    processor += after.children_user + after.children_system - before.children_user - before.children_system
+    mebibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return Figures(seconds, processor, mebibytes, digest(results))
 
 
-def of_jax(kind: str, count: int) -> float:
-    import jax
-    import jax.numpy as jnp
-
-    jax.config.update("jax_enable_x64", True)
-    jax.jit(jnp.sin).lower(jnp.ones(3)).compile()
-    start = process_time()
-    given = [jnp.full(() if kind in _NUMBERS else 10, 0.5) for _ in range(inputs_of(kind, count))]
-    if kind == "outputs":
-        jax.jit(lambda x: program(kind, count, x, jnp)).lower(given).compile()
-    else:
-        jax.jit(jax.value_and_grad(lambda x: program(kind, count, x, jnp)[0])).lower(given).compile()
-    return process_time() - start
+_SMALL: Final = Kind(
+    "exp and tanh, to warm up", (1,), lambda x, f, _: [f.tanh(f.exp(-x[0] * x[0]) * os.getpid())], casadi=True
+)
 
 
-def of_casadi(kind: str, count: int) -> float:
-    import casadi as ca
-
-    start, before = process_time(), os.times()
-    x = [ca.SX.sym(f"x{k}") for k in range(inputs_of(kind, count))]
-    y = program(kind, count, x, SimpleNamespace(exp=ca.exp, tanh=ca.tanh, sin=ca.sin, sum=lambda v: v))
-    gradients = [] if kind == "outputs" else [ca.gradient(y[0], ca.vertcat(*x))]
-    f = ca.Function("chain", x, [*y, *gradients])
-    with tempfile.TemporaryDirectory() as folder:
-        here = os.getcwd()
-        os.chdir(folder)
-        f.generate("chain.c")
-        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "chain.c", "-o", "chain.so", "-lm"], check=True)
-        os.chdir(here)
-    after = os.times()
-    own = after.children_user + after.children_system - before.children_user - before.children_system
-    return process_time() - start + own
-
-
-MEASURES: Final[dict[str, Callable[[str, int], float]]] = {"aotensor": of_aotensor, "JAX": of_jax, "CasADi": of_casadi}
-
-
-def case(text: str) -> tuple[str, int]:
-    """A program and its size.   Raises: ArgumentTypeError for another text than `cheap:1000`"""
-    kind, _, count = text.partition(":")
-    if kind not in SIZES or not count.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(SIZES)} with a size, as in cheap:1000")
-    return kind, int(count)
-
-
-def measured(contender: str, kind: str, count: int, cache: Path, is_memory: bool = False) -> str:
-    """The measured seconds or MiB as text, or the reason why there are none."""
-    command = [sys.executable, __file__, "--one", contender, kind, str(count)]
+def measured(contender: str, name: str, size: int, cache: Path, is_warm: bool = True) -> Outcome:
+    """The figures of a process of its own."""
+    command = [sys.executable, __file__, "--one", contender, name, str(size), str(int(is_warm))]
     environment = os.environ | {"AOTENSOR_CACHE_DIR": str(cache), "OPENBLAS_NUM_THREADS": "1"}
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=LONGEST, env=environment, cwd=cache, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, env=environment, check=False)
     except subprocess.TimeoutExpired:
         return f"> {LONGEST:.0f}"
-    if done.returncode == 0:
-        seconds, mebibytes = done.stdout.split()[-2:]
-        return mebibytes if is_memory else f"{float(seconds):.2f}"
-    if "ModuleNotFoundError" in done.stderr:
-        return "not installed"
-    print(f"{contender}, {count} {kind}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
-    return "failed"
+    if done.returncode != 0:
+        print(f"{contender}, {name} {size}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+        return "not installed" if "ModuleNotFoundError" in done.stderr else "failed"
+    figures = json.loads(done.stdout.splitlines()[-1])
+    return Figures(**figures) if isinstance(figures, dict) else str(figures)
+
+
+def rows(names: Sequence[str], count: int | None, without: Sequence[str]) -> Iterator[str]:
+    """The rows of the table. count: of sizes of each kind, from the smallest; None for all."""
+    for name in names:
+        kind = KINDS[name]
+        known: dict[str, list[Outcome]] = {}
+        sizes = kind.sizes[:count]
+        for size in sizes:
+            with tempfile.TemporaryDirectory() as folder:
+                for one in ("first", *CONTENDERS):
+                    contender = "aotensor" if one == "first" else one
+                    earlier = known.setdefault(one, [])
+                    if contender in without or (earlier and str(earlier[-1]).startswith((">", "-"))):
+                        earlier.append("-")
+                    else:
+                        earlier.append(measured(contender, name, size, Path(folder), is_warm=one != "first"))
+            yield _row(name, sizes, known)
+
+
+def _row(name: str, sizes: Sequence[int], known: dict[str, list[Outcome]]) -> str:
+    last = {one: outcomes[-1] for one, outcomes in known.items()}
+    digests = [outcome.digest for outcome in last.values() if isinstance(outcome, Figures)]
+    if any(not isclose(one, digests[0], rel_tol=1e-6) for one in digests):
+        return f"| {KINDS[name].title} (`{name}`) | {sizes[len(known['first']) - 1]} | results differ: {digests} |"
+    growth = {one: _growth(sizes, known[one]) for one in ("aotensor", "JAX")}
+    ours, theirs = last["aotensor"], last["JAX"]
+    ratio = ours.seconds / theirs.seconds if isinstance(ours, Figures) and isinstance(theirs, Figures) else None
+    cells = [
+        f"{KINDS[name].title} (`{name}`)" if len(known["first"]) == 1 else "",
+        str(sizes[len(known["first"]) - 1]),
+        *(_seconds(last[one]) for one in ("first", "aotensor")), _seconds(ours, of_processor=True),
+        _seconds(theirs), _seconds(theirs, of_processor=True), _seconds(last["CasADi"]),
+        "" if ratio is None else f"{ratio:.2f}" if ratio <= 1 else f"**{ratio:.2f}**",
+        *growth.values(), *(str(one.mebibytes) if isinstance(one, Figures) else "" for one in (ours, theirs)),
+    ]  # fmt: skip
+    return "| " + " | ".join(cells) + " |"
+
+
+def _seconds(outcome: Outcome, of_processor: bool = False) -> str:
+    if isinstance(outcome, str):
+        return outcome
+    return f"{outcome.processor if of_processor else outcome.seconds:.2f}"
+
+
+def _growth(sizes: Sequence[int], outcomes: Sequence[Outcome]) -> str:
+    """The exponent between the two largest sizes, once these are known."""
+    if len(outcomes) < max(len(sizes), 2):
+        return ""
+    a, b = outcomes[-2:]
+    if not (isinstance(a, Figures) and isinstance(b, Figures)):
+        return ""
+    exponent = log(b.seconds / a.seconds) / log(sizes[-1] / sizes[-2])
+    return f"**{exponent:.2f}**" if exponent > STEEPEST else f"{exponent:.2f}"
+
+
+def _names(text: str) -> list[str]:
+    names = text.split(",")
+    unknown = [name for name in names if name not in KINDS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: the kinds are {', '.join(KINDS)}")
+    return names
 
 
 def main() -> None:
     if sys.argv[1:2] == ["--one"]:
         sys.setrecursionlimit(100_000)
-        contender, kind, count = sys.argv[2:]
-        seconds = MEASURES[contender](kind, int(count))
-        print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+        contender, name, size, is_warm = sys.argv[2:]
+        try:
+            print(json.dumps(vars(measure(contender, KINDS[name], int(size), is_warm == "1"))))
+        except Missing as reason:
+            print(json.dumps(str(reason)))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=lambda text: [case(one) for one in text.split(",")], metavar="KIND:SIZE,...")
-    parser.add_argument("--memory", action="store_true", help="resident MiB instead of seconds")
+    parser.add_argument("--kinds", type=_names, metavar="KIND,...", help=f"of {', '.join(KINDS)}; all by default")
+    parser.add_argument("--sizes", type=int, metavar="N", help="only the N smallest sizes of each kind")
+    parser.add_argument("--without", type=lambda text: text.split(","), default=[], metavar="CONTENDER,...")
     asked = parser.parse_args()
-    chosen = asked.cases or [(kind, n) for kind, sizes in SIZES.items() for n in sizes]
-    print("| operations | " + " | ".join(CONTENDERS) + " | aotensor / JAX |")
-    print("|---|" + "---|" * (len(CONTENDERS) + 1))
-    with tempfile.TemporaryDirectory() as folder:
-        measured("aotensor", "exp", 2, Path(folder))  # fills the cache of parts
-        given_up: set[tuple[str, str]] = set()
-        for kind, n in chosen:
-            found = {
-                one: "-" if (one, kind) in given_up else measured(one, kind, n, Path(folder), asked.memory)
-                for one in CONTENDERS
-            }
-            given_up.update((one, kind) for one, text in found.items() if text.startswith(">"))
-            try:
-                ratio = f"{float(found['aotensor']) / float(found['JAX']):.2f}"
-            except ValueError:
-                ratio = ""
-            print(f"| {n} {kind} | " + " | ".join(found.values()) + f" | {ratio} |", flush=True)
+    lines = [HEADER]
+    print(HEADER)
+    for row in rows(asked.kinds or list(KINDS), asked.sizes, asked.without):
+        lines.append(row)
+        print(row, flush=True)
+    if asked.kinds is None and asked.sizes is None and not asked.without:
+        _write("\n".join(lines))
+
+
+def _write(table: str) -> None:
+    """Put the table between the marks of the page, with today's date."""
+    before, _, rest = RESULTS.read_text(encoding="utf-8").partition("<!-- growth -->")
+    after = rest.partition("<!-- end -->")[2]
+    text = f"Measured on {date.today()}.\n\n{table}"
+    RESULTS.write_text(f"{before}<!-- growth -->\n{text}\n<!-- end -->{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

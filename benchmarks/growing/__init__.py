@@ -1,0 +1,1 @@
+"""Programs of increasing size, whose compile times are measured by growth.py."""
