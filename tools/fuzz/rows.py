@@ -88,17 +88,21 @@ def _row(number: int) -> Row | None:
 def at_extent(case: Any, extent: int) -> Any:
     """A row with its largest extent replaced in all axes that have it; None for a row of scalars.
 
-    Elements are repeated. Square matrices become regular by small repeated elements, and different ones on the diagonal
-    of each operand, between 0.2 and 0.8 for the first one; symmetric and positive definite ones stay so.
+    Elements are repeated; vectors in ascending order stay so. Square matrices become regular by small repeated
+    elements, and different ones on the diagonal of each operand, between 0.2 and 0.8 for the first one; symmetric and
+    positive definite ones stay so.
     """
     arrays = case.draw(np.random.default_rng(7))
     largest = max((n for array in arrays for n in array.shape), default=1)
     if largest < 2:
         return None
     for position, array in enumerate(arrays):
+        is_sorted = array.ndim == 1 and bool((np.sort(array) == array).all())
         for axis, n in enumerate(array.shape):
             if n == largest:
                 arrays[position] = np.take(arrays[position], np.arange(extent) % n, axis)
+        if is_sorted:
+            arrays[position] = np.sort(arrays[position])
         if extent != largest and array.shape[-2:] == (largest, largest) and array.dtype.kind in "fc":
             diagonal = np.diag(np.linspace(1.0, 4.0, extent) ** (1 + position))
             regular = (arrays[position] * (largest / extent / 4) + diagonal) / 5 ** (1 + position)
