@@ -2,12 +2,12 @@
 
     python benchmarks/growth.py [--kinds sin,products] [--sizes 2] [--without CasADi]
 
-Each figure is of a process of its own, which has imported the framework and compiled something small; for "first"
-aotensor's cache of the machine is empty and nothing was compiled before, for "second" it has what the run before left
-in it, but never the library itself. JAX has no cache on disk, and CasADi writes C for `cc -O1`. Results are compared
-before times are printed: a row whose sums of absolute values differ by more than 1e-6 says so instead. The growth of a
-kind is the exponent between its two largest sizes, of clock seconds, "second". Memory is the largest resident size of
-the process. With all kinds and sizes, the table is written to benchmarks/results/growth.md.
+Each program runs in a separate process, which has imported the framework and compiled a small function. In "first",
+aotensor's cache is empty, and the process has compiled nothing; "second" uses the cache that "first" filled with shared
+parts of libraries, but not the library itself. JAX has no cache on disk, and CasADi writes C for `cc -O1`. Results
+are compared before times are printed: a row whose sums of absolute values differ by more than 1e-6 says so instead.
+The growth of a kind is the exponent between its two largest sizes, of clock seconds, "second". Memory is the largest
+resident size of the process. With all kinds and sizes, the table is written to benchmarks/results/growth.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A kind of program: its text for any framework, its inputs, and what is differentiated."""
+"""A kind of program: its text for any framework, its inputs and its derivative."""
 
 from __future__ import annotations
 

@@ -112,7 +112,8 @@ class _Assignment:
         if not isinstance(x.owner, ProductOp | ProductAtOp) or not isinstance(y.owner, ValueOp):
             return False
         is_outside = x.owner.parent is y.owner.parent is self.function.body.block
-        if not is_outside or x.type.element_type != y.type.element_type:  # type: ignore[attr-defined]
+        assert isinstance(x.type, TensorType) and isinstance(y.type, TensorType)
+        if not is_outside or x.type.element_type != y.type.element_type:
             return False
         return _long_axes(read, self.extents.shape(x)) == _long_axes(written, self.extents.shape(y))
 

@@ -149,8 +149,7 @@ def _is_of_result(copy: _Copy) -> bool:
     """Is the result of an operation other than a nest copied, to a value that nothing else writes?"""
     source, dest = root_of(copy.source).owner, copy.dest.owner
     is_result = isinstance(source, Operation) and not isinstance(source, ValueOp | arith.ConstantOp)
-    is_alone = isinstance(dest, ValueOp) and dest.init is None and sole_writer(copy.dest) is copy.statement
-    return is_result and is_alone and copy.source.type.element_type == copy.dest.type.element_type  # type: ignore[attr-defined]
+    return is_result and isinstance(dest, ValueOp) and dest.init is None and sole_writer(copy.dest) is copy.statement
 
 
 def _keeps_order(copy: _Copy, extents: Extents) -> bool:
