@@ -24,12 +24,13 @@ from gemm_harness import (
     operands,
 )
 from needs import NEEDS
-from xdsl.dialects import func
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ModuleOp
 
 from aotensor.codegen.calls.blas import define_blas_calls
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.machine import Machine
+from aotensor.ir.upstream import ParallelOp
 from aotensor.passes.gemm.dispatch import add_gemm_kernels
 
 MLIR_OPT = NEEDS["mlir-opt"].path
@@ -215,6 +216,18 @@ def test_the_tile_stays_in_registers(dtype: str, cpu: str, width: int, fused: in
     machine = Machine.parse("x86_64-unknown-linux-gnu", cpu)
     exported = [f"product.{SUFFIXES[dtype]}"]
     module = emit_module(defined(dtype, vector_bytes=width), machine, exported=exported, threads=False)
+@pytest.mark.parametrize(("width", "rows"), [(16, 6), (32, 6), (64, 8)])
+def test_chunks_of_rows_are_whole_tiles(width: int, rows: int) -> None:
+    """Else the last tile of each chunk would compute rows of the one before it again: half of them, in chunks of 8."""
+    steps = [
+        loop.step.owner
+        for loop in defined("float64", vector_bytes=width).walk()
+        if isinstance(loop, ParallelOp) and "@aot_gemm_direct" in str(loop)
+    ]
+    factors = {x.owner.value.value.data for op in steps for x in op.operands if isinstance(x.owner, arith.ConstantOp)}
+    assert len(steps) == 1 and factors == {rows}
+
+
     define_blas_calls(module)
     loops = innermost_loops(machine.assembly(machine.optimise(module)))
     tile = min((body for body in loops if body.count("vfmadd") == fused), key=len)

@@ -31,6 +31,11 @@ _DOTS: Final = {16: ((2, 4), (1, 4)), 32: ((2, 4), (1, 8)), 64: ((4, 4), (2, 8),
 DOT_COLUMNS: Final = 4
 
 
+def rows_at_once(tile: Tile) -> int:
+    """The height of a tile. Chunks of rows are multiples of it, as the last tile of each overlaps the one before."""
+    return min(tile.rows, ROWS)
+
+
 def direct_symbol(tile: Tile) -> str:
     """Symbol of the kernel that reads its operands in place."""
     return f"aot_gemm_direct.{tile.suffix}"
@@ -105,7 +110,7 @@ def _rank_one_updates(
         rest = _masked_rest if tile.has_masks else _rest_in_pieces
         rest(b, tile, whole, n, update)
 
-    return _cover(b, rows[1], [min(tile.rows, ROWS), _FEW_ROWS, 1], several, rows[0])
+    return _cover(b, rows[1], [rows_at_once(tile), _FEW_ROWS, 1], several, rows[0])
 
 
 _Update: TypeAlias = Callable[..., Sequence[Scalar]]

@@ -34,6 +34,7 @@ from aotensor.passes.gemm.direct import (
     direct_symbol,
     few_rows_symbol,
     is_cheaper_by_dots,
+    rows_at_once,
 )
 from aotensor.passes.gemm.pack import define_pack
 from aotensor.passes.gemm.position_product import PREFIX_AT, arguments_at, functions_at
@@ -193,7 +194,7 @@ def _own_kernel(
     def on_cores(view: SSAValue) -> Sequence[Scalar]:
         """Emit calls of the direct kernel for chunks of rows."""
         work = quotient(b, n * k * FUSED, tile.lanes)
-        size = b.index(rows_of_chunk(b, m, work, target.chunk_work, target.most_chunks, ROWS))
+        size = b.index(rows_of_chunk(b, m, work, target.chunk_work, target.most_chunks, rows_at_once(tile)))
         operands = [size.ssa, transpose_b.ssa, view, x, c]
 
         def chunk(start: Scalar) -> None:
