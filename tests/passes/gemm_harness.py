@@ -77,8 +77,14 @@ class Product:
         if not has_memory:
             refused = module.globals["aligned_alloc"]
             refused.linkage = "internal"
-            ir.IRBuilder(refused.append_basic_block()).ret(ir.Constant(refused.function_type.return_type, None))
-        library = loaded(machine.optimise(module), machine, exported)
+            count = ir.GlobalVariable(module, ir.IntType(64), "refusals")
+            count.initializer = ir.Constant(count.value_type, 0)
+            b = ir.IRBuilder(refused.append_basic_block())
+            b.store(b.add(b.load(count), ir.Constant(count.value_type, 1)), count)
+            b.ret(ir.Constant(refused.function_type.return_type, None))
+        counters = [] if has_memory else ["refusals"]
+        library = loaded(machine.optimise(module), machine, [*exported, *counters])
+        self.refusals = None if has_memory else ctypes.c_int64.from_address(address_of(library, "refusals"))
         matrix = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
         signature = [ctypes.c_bool, ctypes.c_bool, *matrix * 3, ctypes.c_void_p]
         results = {"product": None, "blas": ctypes.c_bool}

@@ -118,7 +118,12 @@ def test_rounding(multiply: Product, rng: np.random.Generator, dtype: str, exten
         assert np.all(np.abs(multiply(left, right, transpose_a, transpose_b) - exact) <= bound)
 
 
-@pytest.mark.parametrize("extents", [(5, 7, 9), (100, 20, 300), (150, 130, 150), (1, 30, 60), (30, 1, 60), (6, 90, 90)])
+LYING = (
+    (5, 7, 9), (100, 20, 300), (150, 130, 150), (1, 30, 60), (30, 1, 60), (6, 90, 90), (260, 256, 250), (131, 260, 700),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("extents", LYING)
 @pytest.mark.parametrize("dtype", SUFFIXES)
 def test_same_bits_wherever_the_operands_lie(
     native: Product, rng: np.random.Generator, dtype: str, extents: tuple[int, int, int]
@@ -135,6 +140,35 @@ def test_same_bits_wherever_the_operands_lie(
         first = native(a, b, *flags)
         for offset in (1, 2, 5):
             np.testing.assert_array_equal(native(moved(a, offset), moved(b, 3 * offset), *flags), first)
+
+
+@pytest.mark.parametrize(
+    ("extents", "packed"),
+    [
+        ((256, 256, 250), {"unaligned"}),
+        ((256, 256, 700), {"aligned", "unaligned"}),  # in two panels: its bits must not depend on where it lies
+        ((300, 250, 250), {"aligned", "unaligned"}),  # rows that begin anywhere
+        ((256, 32, 250), set()),  # packing would cost more
+    ],
+)
+@pytest.mark.parametrize("width", [32, 64])
+def test_products_of_unaligned_rows_are_packed(
+    rng: np.random.Generator, width: int, extents: tuple[int, int, int], packed: set[str]
+) -> None:
+    """Those who pack ask for memory, which is refused here and counted."""
+    multiply = compiled(width, has_memory=False)
+    assert multiply.refusals is not None
+    a, b, expected = operands(rng, "float64", extents, (False, False))
+    room = np.empty(b.size + 16)
+    start = -room.ctypes.data % 64 // 8
+    found = set()
+    for name, offset in (("aligned", 0), ("unaligned", 2)):
+        before, placed = multiply.refusals.value, room[start + offset :][: b.size].reshape(b.shape)
+        placed[...] = b
+        np.testing.assert_array_equal(multiply(a, placed, False, False), expected)
+        if multiply.refusals.value > before:
+            found.add(name)
+    assert found == packed
 
 
 @pytest.mark.parametrize("extents", [(3, 5, 7), (17, 33, 200), (129, 131, 140), (1, 33, 20), (33, 1, 20), (0, 4, 3)])
@@ -182,6 +216,18 @@ def test_only_what_is_declared_is_defined() -> None:
     assert not list(empty.ops)
 
 
+@pytest.mark.parametrize(("width", "rows"), [(16, 6), (32, 6), (64, 8)])
+def test_chunks_of_rows_are_whole_tiles(width: int, rows: int) -> None:
+    """Else the last tile of each chunk would compute rows of the one before it again: half of them, in chunks of 8."""
+    steps = [
+        loop.step.owner
+        for loop in defined("float64", vector_bytes=width).walk()
+        if isinstance(loop, ParallelOp) and "@aot_gemm_direct" in str(loop)
+    ]
+    factors = {x.owner.value.value.data for op in steps for x in op.operands if isinstance(x.owner, arith.ConstantOp)}
+    assert len(steps) == 1 and factors == {rows}
+
+
 def test_rows_of_several_panels_are_packed_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many panels of 8 columns, two vectors of AVX each, as are fetched ahead side by side, in one loop."""
 
@@ -216,18 +262,6 @@ def test_the_tile_stays_in_registers(dtype: str, cpu: str, width: int, fused: in
     machine = Machine.parse("x86_64-unknown-linux-gnu", cpu)
     exported = [f"product.{SUFFIXES[dtype]}"]
     module = emit_module(defined(dtype, vector_bytes=width), machine, exported=exported, threads=False)
-@pytest.mark.parametrize(("width", "rows"), [(16, 6), (32, 6), (64, 8)])
-def test_chunks_of_rows_are_whole_tiles(width: int, rows: int) -> None:
-    """Else the last tile of each chunk would compute rows of the one before it again: half of them, in chunks of 8."""
-    steps = [
-        loop.step.owner
-        for loop in defined("float64", vector_bytes=width).walk()
-        if isinstance(loop, ParallelOp) and "@aot_gemm_direct" in str(loop)
-    ]
-    factors = {x.owner.value.value.data for op in steps for x in op.operands if isinstance(x.owner, arith.ConstantOp)}
-    assert len(steps) == 1 and factors == {rows}
-
-
     define_blas_calls(module)
     loops = innermost_loops(machine.assembly(machine.optimise(module)))
     tile = min((body for body in loops if body.count("vfmadd") == fused), key=len)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from xdsl.dialects import func
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
@@ -55,6 +55,7 @@ _DOT_COLUMNS: Final = 9  # columns of Bᵀ from which packing pays
 _TYPICAL: Final = Target()
 _PASS: Final = 4  # rows of A for which rows of B are read once by any kernel
 _PART_OF_CACHE: Final = 8  # the rows of A may take this part of the second level cache
+_CROSSING_PAYS: Final = 16  # m·n / (m + n) per byte of an element from which packing costs less than crossing lines
 _FEW_PASSES: Final = 4  # sweeps over B in the last level cache that are faster than packing it
 
 
@@ -175,7 +176,7 @@ def _own_kernel(
                 _is_direct(b, tile, target, flags, (m, n, k), work),
                 lambda: direct(transpose_b, view, x, c),
                 lambda: b.branch(
-                    _is_in_cache(b, tile, target, flags, (m, n, k)), lambda: on_cores(view), lambda: blocked(view)
+                    _is_in_cache(b, tile, target, flags, (m, n, k), x), lambda: on_cores(view), lambda: blocked(view)
                 ),
             ),
         )
@@ -272,11 +273,15 @@ def _is_in_cache(
     target: Target,
     flags: tuple[Scalar, Scalar],
     extents: tuple[Extent, Extent, Extent],
+    x: SSAValue,
 ) -> Scalar:
     """Emit the test whether reading B in place, once per few rows of C, is faster than packing it.
 
     It is if its rows are so short that the cache lines of some columns span few pages, and if the second level cache
     holds all of B, or it is read only a few times. The same holds for the rows of A if these are columns of op(A).
+    Vectors of B that cross cache lines take longer than aligned ones in panels, which pays for packing where m and n
+    are large. Both kernels give the same bits up to the depth of a panel; beyond, the choice must not depend on the
+    alignment, and B counts as unaligned, as the arrays of most callers are.
     """
     m, n, k = (b.imin(extent, LONGEST) for extent in extents)
     transpose_a, transpose_b = flags
@@ -285,4 +290,12 @@ def _is_in_cache(
     is_short = (b.index(row) <= target.direct_row) & (~transpose_a | (b.index(m * itemsize) < target.direct_row))
     is_held = b.index(row * k) <= target.direct_bytes
     is_held |= b.index(m) <= ROWS * _FEW_PASSES
-    return ~transpose_b & (is_short & is_held)
+    is_best = ~transpose_b & (is_short & is_held)
+    if not tile.has_masks:
+        return is_best  # short vectors rarely cross cache lines
+    address = b.emit(memref.ExtractAlignedPointerAsIndexOp.get(x), "index")
+    is_aligned = b.compare("eq", b.index((address + row) % tile.vector_bytes), b.index(0))
+    is_aligned &= b.compare("eq", b.index(row % tile.vector_bytes), b.index(0))
+    is_one_panel = b.index(k) <= target.product_depth // itemsize
+    is_packed_fast = b.index(m * n) >= (m + n) * (_CROSSING_PAYS * itemsize)
+    return is_best & ~(is_packed_fast & ~(is_aligned & is_one_panel))
