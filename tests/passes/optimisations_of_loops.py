@@ -143,6 +143,20 @@ LOOP_ROWS: Final[Sequence[Row]] = (
         has("short, novector"),
     ),
     Row(
+        "sums over few entries under a mask only where the target has masked loads",
+        on_machine(has_masks=False, register_bits=128),
+        of_sparse(lambda A, D, v, E, s, B: sp.sp_sum(A, axis=1).astype("float32")),
+        "loops",
+        has("short, masked"),
+    ),
+    Row(
+        "rows gather under masks only where the target has them",
+        on_machine(has_masks=False),
+        of_sparse(lambda A, D, v, E, s, B: A @ v),
+        "loops",
+        lacks("short, novector, nounroll"),
+    ),
+    Row(
         "short rows are sorted in vectors",
         not_for(lambda: sorted_rows(1)),
         lambda: sorted_rows(10),

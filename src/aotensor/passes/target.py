@@ -12,7 +12,7 @@ class Target:
     has_masks: one instruction loads the vector lanes that a mask selects, also from scattered addresses.
     has_slow_gathers: a gather takes as long as one load for each lane.
     has_tables: one instruction looks up a table of 16 numbers in registers per lane, and one computes x·2**⌊n⌋.
-    register_bits: bits of the vectors that LLVM uses; no pass depends on it.
+    register_bits: bits of the vectors that LLVM uses; from 256 on, it has masked loads of adjacent elements.
     vector_bytes: bytes of the vectors in loops that passes vectorize.
     jam: iterations of a loop that advance together through the inner loops (unroll-and-jam).
     jam_products: value of `jam` if the inner loops only add products, so that they are bound by loads.
@@ -108,6 +108,11 @@ class Target:
     row_group: int = 8
     line_elements: int = 1 << 19
     row_terms: int = 128
+
+    @property
+    def has_masked_loads(self) -> bool:
+        """Does one instruction load the adjacent elements that a mask selects? SSE and NEON have none."""
+        return self.has_masks or self.register_bits >= 256
 
     def lanes(self, bits: int) -> int:
         """The number of elements of `bits` bits in a vector register."""
