@@ -53,3 +53,16 @@ func.func @f.extents(%n: index, %detail: memref<4xi64>) {
   memref.dealloc %t : memref<?xi64>
   func.return
 }
+
+// Chunks that do nothing, as those of sums over an empty axis, need no function and no loop.
+// CHECK-LABEL: func.func @empty.kernel(
+// CHECK-NOT: scf.parallel
+// CHECK: func.return
+func.func @empty.kernel(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  scf.parallel (%i) = (%c0) to (%n) step (%c8) {
+    scf.reduce
+  }
+  func.return
+}

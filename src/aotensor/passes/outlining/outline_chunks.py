@@ -34,14 +34,21 @@ def outline_chunks(module: ModuleOp) -> None:
         last = kernel
         for number, loop in enumerate([op for op in walk(kernel) if type(op) is ParallelOp]):
             made = _outlined(loop, f"{stem}.chunk{number}")
+            if made is None:
+                loop.detach()
+                loop.erase()
+                continue
             module.body.block.insert_op_after(made, last)
             last = made
 
 
-def _outlined(loop: ParallelOp, symbol: str) -> func.FuncOp:
+def _outlined(loop: ParallelOp, symbol: str) -> func.FuncOp | None:
+    """The function of a loop's chunks, which the loop calls; None if they do nothing, as where an axis is empty."""
     block = loop.body.block
     *ops, end = block.ops
     head = _head(ops)
+    if head.issuperset(ops):
+        return None
     given = [*block.args, *(x for op in ops if op in head and _is_first(op) for x in op.results)]
     outlining = Outlining([op for op in ops if op not in head], symbol, given)
     applied("outlined the chunks of {}", loop)
