@@ -97,7 +97,7 @@ def at_extent(case: Any, extent: int) -> Any:
     if largest < 2:
         return None
     for position, array in enumerate(arrays):
-        is_sorted = array.ndim == 1 and bool((np.sort(array) == array).all())
+        is_sorted = array.ndim == 1 and np.array_equal(np.sort(array), array, equal_nan=array.dtype.kind in "fc")
         for axis, n in enumerate(array.shape):
             if n == largest:
                 arrays[position] = np.take(arrays[position], np.arange(extent) % n, axis)
