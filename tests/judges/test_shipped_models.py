@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tools.judges.onnx import command
 from tools.judges.onnx.command import verdict
-from tools.judges.onnx.models import MODELS, NOTES, WITHOUT, inputs_of
+from tools.judges.onnx.models import MODELS, WITHOUT, inputs_of
 from tools.judges.onnx.page import NOISE, page
 
 FOUND = {
@@ -65,14 +65,6 @@ def test_the_page_has_a_row_for_each_model_and_reasons(monkeypatch: pytest.Monke
     assert f"- {MODELS[1].name}: NoCounterpart: Squeeze" in lines
     assert f"- {MODELS[2].name}: no rule of Bernoulli" in lines
     assert all(any(line.startswith(f"- {name}: ") for line in lines) for name in WITHOUT)
-
-
-def test_what_is_known_of_a_wrong_model_is_said_where_it_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tools.judges.onnx.page.version", lambda _: "1.2")
-    [(name, note)] = NOTES.items()
-    [model] = [model for model in MODELS if model.name == name]
-    for found, is_said in (("wrong", True), ("right", False)):
-        assert (f"- {name}: {note}." in page([(model, found, FOUND)]).splitlines()) == is_said
 
 
 def test_gradients_of_earlier_runs_have_no_ratio_to_the_value(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,14 +139,6 @@ WITHOUT: Final = {
 """Packages that the list names and that hold no model."""
 
 
-NOTES: Final = {
-    "pdnsmos sig_bak_ovr": "kinks are nearer than steps of 1e-9, once the smallest of this tool. In float64 and along "
-    "two directions, its gradient differs by 8e-9 and 6e-11 from differences of the compiled value at steps of 1e-10: "
-    "it is right, and its row is of a run with larger steps",
-}
-"""What is known of models that a run finds wrong."""
-
-
 def wheel_of(folder: Path, package: str) -> Path | None:
     """The newest wheel of a package in a folder, None where there is none."""
     found = sorted(folder.glob(f"{package}-*.whl"), key=lambda file: file.stat().st_mtime)

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from tools.judges.onnx.models import NOTES, WITHOUT, Shipped
+from tools.judges.onnx.models import WITHOUT, Shipped
 
 PAGE: Final = Path(__file__).parents[3] / "docs" / "judges" / "onnx.md"
 
@@ -66,8 +66,6 @@ def page(rows: Sequence[tuple[Shipped, str, dict[str, Any]]], is_noisy: bool = F
     text += _GRADIENTS + "".join(_slope(model, found) for model, found in done)
     reasons = [f"- {model.name}: {found['open']}\n" for model, found in done if "open" in found]
     text += ("\n## Extents that must be given\n\n" + "".join(reasons)) if reasons else ""
-    wrong = [f"- {x.name}: {NOTES[x.name]}.\n" for x, verdict, _ in rows if verdict == "wrong" and x.name in NOTES]
-    text += ("\n## Wrong\n\n" + "".join(wrong)) if wrong else ""
     failed = [f"- {model.name}: {found.get('failed')}\n" for model, verdict, found in rows if verdict == "failed"]
     failed += [f"- {name}: {reason}\n" for name, reason in WITHOUT.items()]
     return text + "\n## Without a result\n\n" + "".join(failed)
