@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Operation
+from xdsl.rewriter import Rewriter
 
 from aotensor.ir.upstream import ParallelOp, walk
 from aotensor.passes.emit.balance import BALANCED
@@ -35,8 +36,7 @@ def outline_chunks(module: ModuleOp) -> None:
         for number, loop in enumerate([op for op in walk(kernel) if type(op) is ParallelOp]):
             made = _outlined(loop, f"{stem}.chunk{number}")
             if made is None:
-                loop.detach()
-                loop.erase()
+                Rewriter.erase_op(loop)
                 continue
             module.body.block.insert_op_after(made, last)
             last = made
