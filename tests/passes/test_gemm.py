@@ -118,12 +118,12 @@ def test_rounding(multiply: Product, rng: np.random.Generator, dtype: str, exten
         assert np.all(np.abs(multiply(left, right, transpose_a, transpose_b) - exact) <= bound)
 
 
-LYING = (
+MOVED = (
     (5, 7, 9), (100, 20, 300), (150, 130, 150), (1, 30, 60), (30, 1, 60), (6, 90, 90), (260, 256, 250), (131, 260, 700),
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("extents", LYING)
+@pytest.mark.parametrize("extents", MOVED)
 @pytest.mark.parametrize("dtype", SUFFIXES)
 def test_same_bits_wherever_the_operands_lie(
     native: Product, rng: np.random.Generator, dtype: str, extents: tuple[int, int, int]
@@ -155,7 +155,7 @@ def test_same_bits_wherever_the_operands_lie(
 def test_products_of_unaligned_rows_are_packed(
     rng: np.random.Generator, width: int, extents: tuple[int, int, int], packed: set[str]
 ) -> None:
-    """Those who pack ask for memory, which is refused here and counted."""
+    """A kernel that packs asks for memory, which is refused here; refusals are counted."""
     multiply = compiled(width, has_memory=False)
     assert multiply.refusals is not None
     a, b, expected = operands(rng, "float64", extents, (False, False))

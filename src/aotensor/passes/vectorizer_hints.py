@@ -123,10 +123,6 @@ def _annotate(op: scf.ForOp, target: Target) -> None:
         applied("{} not vectorized: it reads neighbouring elements, which would be gathers", op)
         op.attributes["novector"] = UnitAttr()
         return
-    if "short" in op.attributes and not target.has_masks and _gathers(op.body.block):
-        applied("{} not vectorized: it gathers elements, and the target has no masked gathers", op)
-        op.attributes |= {"novector": UnitAttr(), "nounroll": UnitAttr()}
-        return
     functions = sum(map(_is_elementary, op.body.block.ops))
     is_narrow, is_long, is_crowded = (
         _computes_in_float32(op.body.block),
@@ -135,16 +131,20 @@ def _annotate(op: scf.ForOp, target: Target) -> None:
     )
     together = target.interleave_crowded if is_crowded else target.interleave
     lanes = target.register_bits // _lane_bits(op.body.block)
-    is_masked = target.has_masked_loads and "parallel_accesses" in op.attributes
-    if "short" in op.attributes and is_masked and not is_long and _has_only_sums(op):
+    is_short = "short" in op.attributes and not is_long
+    if is_short and not target.has_masks and _gathers(op.body.block):
+        applied("{} not vectorized: it gathers elements, and the target has no masked gathers", op)
+        op.attributes |= {"novector": UnitAttr(), "nounroll": UnitAttr()}
+        return
+    if is_short and target.has_masked_loads and "parallel_accesses" in op.attributes and _has_only_sums(op):
         applied("vectorized {} as one masked vector (width: {}): its trip count is short", op, lanes)
         op.attributes["masked"] = UnitAttr()
         op.attributes["lane_bits"] = IntegerAttr(32 if is_narrow or not _has_float64(op.body.block) else 64, i64)
         return
-    if "short" in op.attributes and not target.has_masked_loads and not is_long:
+    if is_short and not target.has_masked_loads:
         analysis("{} left to LLVM's vectorizer: the target has no masked loads", op)
         return
-    if "short" in op.attributes and not is_long:
+    if is_short:
         hint = "use --fp contract or fast, and compute other carried values in an expression of their own"
         missed("{} not vectorized with masks: it carries values other than reassociable sums", op, hint=hint)
     if is_narrow:
