@@ -39,7 +39,8 @@ func.func @short(%x: tensor<99xf32>) -> tensor<99xf32> attributes {dims = [[""]]
   func.return %y : tensor<99xf32>
 }
 
-// In order: where the sum may not be taken in another one, and where elements do not follow each other.
+// In order: where the sum may not be taken in another one, and where elements do not follow each other. Many columns are
+// computed row by row, from the row before.
 // CHECK-LABEL: func.func @strict.kernel
 // CHECK-NOT: scf.parallel
 // CHECK: scf.for
@@ -50,6 +51,10 @@ func.func @strict(%x: tensor<?xf64>) -> tensor<?xf64> attributes {dims = [["n"]]
   func.return %y : tensor<?xf64>
 }
 // CHECK-LABEL: func.func @columns.kernel
+// CHECK: %[[LAST:[0-9]+]] = memref.load %out[
+// CHECK: arith.addf %[[LAST]], %{{[0-9]+}} fastmath<contract> : f64
+// CHECK: } {parallel_accesses}
+// CHECK: } else {
 // CHECK-COUNT-1: memref.load %x[
 // CHECK-NOT: memref.load
 func.func @columns(%x: tensor<?x?xf64>) -> tensor<?x?xf64> attributes {dims = [["n", "m"]], results = ["out"]} {

@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @window(
 // CHECK: %[[HIGH:[0-9]+]] = arith.addi %s, %r : index
 // CHECK-NEXT: %[[A:[0-9]+]] = arith.minsi %s, %n : index
-// CHECK-NEXT: %[[LOW:[0-9]+]] = arith.maxsi %[[A]], %{{[0-9]+}} : index
+// CHECK: %[[LOW:[0-9]+]] = arith.maxsi %[[A]], %{{[0-9]+}} : index
 // CHECK-NEXT: %[[B:[0-9]+]] = arith.minsi %[[HIGH]], %n : index
 // CHECK-NEXT: %[[END:[0-9]+]] = arith.maxsi %[[B]], %[[LOW]] : index
 // CHECK-NEXT: nest.for %i = %{{[0-9]+}} to %[[LOW]] {
