@@ -152,6 +152,18 @@ def test_what_one_branch_needs_goes_into_it() -> None:
     assert [one.op.name for one in toposort([found])] == ["gt", "exp", "branch"]
 
 
+def test_branches_share_no_views_of_constants() -> None:
+    """A choice and its gradient read a constant matrix in place: the first hands the second no copy of a view of it."""
+    c, weights = at.scalar("c"), at.constant(np.arange(15.0).reshape(3, 5) / 15)
+    products = h.dimshuffle(0, 1, "x") * weights.dimshuffle("x", 0, 1)
+    loss = at.ifelse(c > 0, at.tanh(products).sum(), at.sin(h).sum())
+    for sign in (1.0, -1.0):
+        found = prepared([loss, aot.grad(loss, h)], VALUES | {c: np.float64(sign)})
+        branches = [node for node in toposort(found) if isinstance(node.op, Branch)]
+        assert len(branches) == 2
+        assert not [x for node in branches for x in (*node.inputs, *node.outputs) if x.tensor_type.shape == (1, 3, 5)]
+
+
 def test_a_long_step_is_no_danger() -> None:
     """A thousand ops in the body: differentiated and prepared without recursion, in time linear in their number."""
 

@@ -3,7 +3,8 @@
 ifelse(c, f(x), g(x))     →     branch(c, x ↦ f(x), x ↦ g(x), x)
 
 Values that several choices by one condition need on one side, such as a value and its gradient, are outputs of the
-first branch; its other side returns empty tensors, which are never read.
+first branch; its other side returns empty tensors, which are never read. Transposes of constants are no such outputs:
+each branch has its own, which is read in place.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from aotensor.graph.walk import replace, toposort
 from aotensor.ops.create import zeros
 from aotensor.ops.scan.branch import Branch, IfElse
 from aotensor.ops.scan.extents import rebuilt
+from aotensor.ops.shape.axes import DimShuffle
 
 Target: TypeAlias = "tuple[Apply, bool] | None"
 """The choice, and its side, that a node is sunk into; None for a node that is always computed."""
@@ -109,7 +111,7 @@ def _exports(nodes: Sequence[Apply], targets: dict[Apply, Target]) -> dict[tuple
     found: dict[tuple[Apply, bool], dict[Variable, None]] = {}
     for node in nodes:
         for position, x in enumerate(node.inputs):
-            home = targets.get(x.owner) if x.owner is not None else None
+            home = targets.get(x.owner) if x.owner is not None and not _is_constant_view(x) else None
             if home is not None and home != _target_of_input(node, position, targets):
                 found.setdefault(home, {})[x] = None
     return {target: list(values) for target, values in found.items()}
@@ -157,11 +159,18 @@ class _Sinking:
             if x in done or isinstance(x, Constant):
                 continue
             done.add(x)
-            if x.owner is not None and self.targets.get(x.owner) == (self.node, is_then):
+            if x.owner is not None and (self.targets.get(x.owner) == (self.node, is_then) or _is_constant_view(x)):
                 pending.extend(x.owner.inputs)
             else:
                 found[x] = None
         return list(found)
+
+
+def _is_constant_view(x: Variable) -> bool:
+    """Whether x is a constant with its axes in another order."""
+    while x.owner is not None and isinstance(x.owner.op, DimShuffle):
+        x = x.owner.inputs[0]
+    return isinstance(x, Constant)
 
 
 def _empty(x: Variable) -> Variable:
