@@ -96,14 +96,10 @@ def test_products(rows: int, columns: int) -> None:
     np.testing.assert_array_equal(indptr, product.indptr)
     np.testing.assert_array_equal(indices, product.indices)
 
-    marks, data, z = np.full(columns, -1), np.zeros(product.nnz), np.zeros(product.nnz)
-    c, workspace, unsorted = _pattern(product), np.zeros(columns), _ints(product.nnz)
+    _check_filled_rows(x, y)
+    c, workspace, z = _pattern(product), np.zeros(columns), np.zeros(product.nnz)
     for i in range(rows):
-        row = p, q, x.data, y.data, indptr, True, False, marks, unsorted, data, None
-        run_kernel(pattern_products.filled_row, i, *row)
         run_kernel(pattern_products.product_row, i, p, q, c, x.data, y.data, z, workspace)
-    found = ss.csr_matrix((data, unsorted, indptr), product.shape)
-    np.testing.assert_allclose(found.toarray(), product.toarray(), rtol=1e-12)
     np.testing.assert_allclose(z, product.data, rtol=1e-12)
 
     writer, left, right = np.full(columns, -1), np.zeros(x.nnz), np.zeros(y.nnz)
@@ -115,6 +111,64 @@ def test_products(rows: int, columns: int) -> None:
     for values, matrix, whole in ((left, x, product @ y.T), (right, y, x.T @ product)):
         entries = matrix.tocoo()
         np.testing.assert_allclose(values, whole.toarray()[entries.row, entries.col], rtol=1e-12, atol=1e-14)
+
+
+def _check_filled_rows(x: Any, y: Any) -> list[int]:
+    """Compare a product that is filled row by row with SciPy's; return what its last row tells the next."""
+    product = x @ y
+    indptr, unsorted, data = product.indptr, _ints(product.nnz), np.zeros(product.nnz)
+    marks, past, p, q = np.full(y.shape[1], -1), [0, 0, 0], _pattern(x), _pattern(y)
+    pattern_products.begin_rows(past)
+    for i in range(x.shape[0]):
+        row = p, q, x.data, y.data, indptr, True, False, marks, past, unsorted, data, None
+        run_kernel(pattern_products.filled_row, i, *row)
+    found = ss.csr_matrix((data, unsorted, indptr), product.shape)
+    np.testing.assert_allclose(found.toarray(), product.toarray(), rtol=1e-12)
+    return past
+
+
+def _regular() -> dict[str, Any]:
+    """Square matrices by what `filled_row` finds out about them."""
+    line = ss.diags_array([-1.0, 2.0, -1.5], offsets=[-1, 0, 1], shape=(14, 14))  # type: ignore[list-item]
+    steps = (np.arange(210) * 89 % 210, np.arange(211))
+    return {
+        "a grid": ss.csr_matrix(ss.kronsum(line, line)),
+        "rows far apart": ss.csr_matrix((1.0 + np.arange(210), *steps), (210, 210)),
+        "irregular rows": ss.random(200, 200, 0.06, "csr", random_state=6),
+    }
+
+
+@pytest.mark.parametrize(("kind", "is_irregular", "is_far"), [
+    ("a grid", False, False), ("rows far apart", False, True), ("irregular rows", True, False),
+])  # fmt: skip
+def test_products_of_regular_rows(kind: str, is_irregular: bool, is_far: bool) -> None:
+    """Rows are looked at now and then, which decides about branches and prefetches, not about the result."""
+    x = _regular()[kind]
+    *_, excess, far = _check_filled_rows(x, x)
+    assert (excess > 0, far) == (is_irregular, is_far)
+    product, indptr, far_rows = x @ x, _ints(x.shape[0] + 1), [1]
+    run_kernel(pattern_products.count_rows, _pattern(x), _pattern(x), x.shape[1], indptr)
+    np.testing.assert_array_equal(indptr, product.indptr)
+    seen = np.full(x.shape[1], -1)
+    for i in range(x.shape[0]):
+        run_kernel(pattern_products.note_length, i, _pattern(x), _pattern(x), seen, far_rows, indptr)
+    np.testing.assert_array_equal(indptr[:-1], np.diff(product.indptr))
+    assert far_rows == [is_far]
+
+
+@pytest.mark.parametrize("kind", ["a grid", "rows far apart", "irregular rows"])
+def test_compiled_products_of_regular_rows(kind: str) -> None:
+    """All ways to fill a row give the same bits, zeros with their signs, and SciPy's values."""
+    x, y = sp.csr_matrix("x"), sp.csr_matrix("y")
+    f, regular = aot.function([x, y], sp.true_dot(x, y)), _regular()[kind]
+    entries = (f(regular, regular)).nnz
+    assert entries == (abs(regular) @ abs(regular)).nnz
+    regular.data *= np.resize([-0.0, 1.0, -2.0, 3.0, 0.0, 4.0, -5.0], regular.nnz)
+    order = np.random.default_rng(0).permutation(regular.shape[0])
+    one, other = f(regular, regular), f(regular[order], regular)
+    assert one.nnz == other.nnz == entries  # SciPy leaves zeros out
+    np.testing.assert_allclose(one.toarray(), (regular @ regular).toarray(), rtol=1e-14, atol=1e-14)
+    np.testing.assert_array_equal(one[order].data.view("int64"), other.data.view("int64"))
 
 
 def test_results_that_nobody_uses_are_not_computed() -> None:

@@ -97,6 +97,11 @@ def trailing_zeros(x: Word) -> Index:
     return (x & -x).bit_length() - 1
 
 
+def count_ones(x: Word) -> Index:
+    """The number of bits that are set in a word."""
+    return (x & (1 << 64) - 1).bit_count()
+
+
 LEAST: Final = -(1 << 63)
 MOST: Final = (1 << 63) - 1
 

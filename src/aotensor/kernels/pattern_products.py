@@ -2,7 +2,7 @@
 
     bound, count   entries of the product, from rows whose columns are marked          branch-free
     sorted_rows    the pattern, with sorted columns
-    filled_row     a row with its columns in order of first occurrence, and values     branch-free
+    filled_row     a row with its columns in order of first occurrence, and values     branch-free in irregular rows
     product_row    values at the entries of c; left_row, right_row: their derivatives with respect to x and y
 
 A sorted row is collected in a bit set, one bit per column, 64 per word; a second bit set marks the words that are not
@@ -24,6 +24,7 @@ from aotensor.kernels.language import (
     alloc,
     alloc_indices,
     alloc_words,
+    count_ones,
     prefetch,
     rolled,
     trailing_zeros,
@@ -34,6 +35,10 @@ from aotensor.kernels.patterns import Pattern, erase
 
 AHEAD: Final = 16
 """Prefetch distance, in entries."""
+NEAR: Final = 64
+"""Rows of q that the cache keeps, or hardware prefetches, after one that is read."""
+PERIOD: Final = 64
+"""Rows between two looks at what rows have in common, a power of two: the more, the less do regular rows wait."""
 BITS: Final = 64
 LOG_BITS: Final = 6
 WORDS_PER_TERM: Final = 2
@@ -51,11 +56,31 @@ def prefetch_rows(e: Index, p: Pattern, q: Pattern, values: Elements | None) -> 
     prefetch(values, start)
 
 
-def count_row(i: Index, p: Pattern, q: Pattern, seen: Indices) -> Index:
-    """The number of entries of row i. seen: for each column, the last row with an entry there, −1 before the first."""
+def is_far(i: Index, p: Pattern) -> Bool:
+    """Is the middle column of row i far from that of the row before, so that rows of q must be prefetched?"""
+    start, end = p.indptr[i], p.indptr[i + 1]
+    moved = 0
+    if start < end:
+        moved = abs(p.indices[start + end >> 1] - p.indices[p.indptr[max(i - 1, 0)] + start >> 1])
+    return moved > NEAR
+
+
+def count_row(i: Index, p: Pattern, q: Pattern, seen: Indices, far: Words) -> Index:
+    """The number of entries of row i.
+
+    seen: for each column, the last row with an entry there, −1 before the first. far: 1 while rows are far apart.
+    """
+    if i & PERIOD - 1 == 0:
+        far[0] = word(int(is_far(i, p)))
+    return count_terms(i, p, q, False, seen) if far[0] == 0 else count_terms(i, p, q, True, seen)
+
+
+def count_terms(i: Index, p: Pattern, q: Pattern, prefetches: Bool, seen: Indices) -> Index:
+    """`count_row`, with or without prefetching."""
     n = 0
     for e in rolled(p.indptr[i], p.indptr[i + 1]):
-        prefetch_rows(e, p, q, None)
+        if prefetches:
+            prefetch_rows(e, p, q, None)
         k = p.indices[e]
         for f in rolled(q.indptr[k], q.indptr[k + 1]):
             j = q.indices[f]
@@ -64,9 +89,15 @@ def count_row(i: Index, p: Pattern, q: Pattern, seen: Indices) -> Index:
     return n
 
 
-def note_length(i: Index, p: Pattern, q: Pattern, seen: Indices, lengths: Indices) -> None:
+def note_length(i: Index, p: Pattern, q: Pattern, seen: Indices, far: Words, lengths: Indices) -> None:
     """Write the length of row i."""
-    lengths[i] = count_row(i, p, q, seen)
+    lengths[i] = count_row(i, p, q, seen, far)
+
+
+def begin_rows(past: Words) -> None:
+    """The state of `count_row` or `filled_row` before the first row: nothing is known of its neighbours."""
+    for k in range(len(past)):
+        past[k] = 1
 
 
 def add_lengths(slices: Index, indptr: Indices) -> None:
@@ -81,12 +112,13 @@ def add_lengths(slices: Index, indptr: Indices) -> None:
 
 def count_rows(p: Pattern, q: Pattern, minor: Index, indptr: Indices) -> None:
     """The indptr of the product."""
-    seen = alloc(q.indptr, minor)
+    seen, far = alloc(q.indptr, minor), alloc_words(1)
     erase(seen, minor)
+    far[0] = 1
     n = 0
     for i in rolled(p.slices):
         indptr[i] = n
-        n += count_row(i, p, q, seen)
+        n += count_row(i, p, q, seen, far)
     indptr[p.slices] = n
 
 
@@ -166,20 +198,49 @@ def take_columns(words: Words, w: Index, indices: Indices, n: Index) -> Index:
 
 def filled_row(
     i: Index, p: Pattern, q: Pattern, x: Elements, y: Elements, indptr: Indices, has_data: Bool, is_apart: Bool,
-    marks: Indices, indices: Indices, row: Elements, data: Elements,
+    marks: Indices, past: Words, indices: Indices, row: Elements, data: Elements,
 ) -> None:  # fmt: skip
     """Row i of the product, with columns in order of first occurrence: indices and, with has_data, values.
 
-    marks: for each column its entry, less than indptr[i] if it has none in this row. row: where values are added up,
-    in `data` itself, or with is_apart in a workspace from its start on.
+    marks: for each column its entry, less than indptr[i] if it has none in this row. row: where values are added up, in
+    `data` itself, or with is_apart in a workspace from its start on. past: of the last row that was looked at, which
+    terms had an entry already, in 64 bits; by how much these differ from those of the row before it beyond an eighth of
+    the entries; and 1 if it was far from that row.
 
-    Branch-free, so no branch is mispredicted.
+    Where rows resemble each other, as in matrices of grids, branches are predicted, and a term does not wait for the
+    mark of its column. Else no branch is taken, so none is mispredicted.
     """
     start = indptr[i]
     shift = start if is_apart else 0
-    n = start
+    n, known = start, word(0)
+    if i & PERIOD - 1 < 2:
+        n, known = filled_terms(p, q, x, y, i, start, shift, has_data, False, True, marks, indices, row)
+        past[1] = word(count_ones(known ^ past[0]) - (min(n - start, 64) >> 3))
+        past[0], past[2] = known, word(int(is_far(i, p)))
+    elif past[1] > 0:
+        n, known = filled_terms(p, q, x, y, i, start, shift, has_data, False, True, marks, indices, row)
+    elif past[2] == 0:
+        n, known = filled_terms(p, q, x, y, i, start, shift, has_data, True, False, marks, indices, row)
+    else:
+        n, known = filled_terms(p, q, x, y, i, start, shift, has_data, True, True, marks, indices, row)
+    if is_apart:
+        for t in range(start, n):
+            data[t] = row[t - start]
+
+
+def filled_terms(
+    p: Pattern, q: Pattern, x: Elements, y: Elements, i: Index, start: Index, shift: Index, has_data: Bool,
+    has_branch: Bool, prefetches: Bool, marks: Indices, indices: Indices, row: Elements,
+) -> tuple[Index, Word]:  # fmt: skip
+    """Add up the terms of a row. → the end of its entries, and 64 bits in which terms that had an entry already leave
+    one each, on top of each other beyond 64 terms.
+
+    has_branch: between terms that open an entry, and others. The other arguments: as of `filled_row`.
+    """
+    n, known = start, word(0)
     for e in rolled(p.indptr[i], p.indptr[i + 1]):
-        prefetch_rows(e, p, q, y if has_data else None)
+        if prefetches:
+            prefetch_rows(e, p, q, y if has_data else None)
         k = p.indices[e]
         if has_data:
             factor = x[e]
@@ -187,16 +248,24 @@ def filled_row(
             j = q.indices[f]
             noted = marks[j]
             is_new = noted < start
-            at = n if is_new else noted
-            marks[j] = at
-            indices[at] = j
-            if has_data:
-                before = row[at - shift]
-                row[at - shift] = (0 if is_new else before) + factor * y[f]
-            n += int(is_new)
-    if is_apart:
-        for t in range(start, n):
-            data[t] = row[t - start]
+            if not has_branch:
+                known = known << 1 ^ known >> BITS - 1 & 1 ^ word(int(not is_new))
+                at = n if is_new else noted
+                marks[j] = at
+                indices[at] = j
+                if has_data:
+                    before = row[at - shift]
+                    row[at - shift] = (0 if is_new else before) + factor * y[f]
+                n += int(is_new)
+            elif is_new:
+                marks[j] = n
+                indices[n] = j
+                if has_data:
+                    row[n - shift] = 0 + factor * y[f]
+                n += 1
+            elif has_data:
+                row[noted - shift] += factor * y[f]
+    return n, known
 
 
 def product_row(

@@ -96,6 +96,10 @@ def _trailing_zeros(b: LoopBuilder, x: Scalar) -> Scalar:
     return b.cast(b.emit(math.CountTrailingZerosOp(x.ssa), x.dtype), dtypes.INDEX)
 
 
+def _count_ones(b: LoopBuilder, x: Scalar) -> Scalar:
+    return b.cast(b.emit(math.CtPopOp(x.ssa), x.dtype), dtypes.INDEX)
+
+
 def _root(b: LoopBuilder, n: Scalar) -> Scalar:
     return b.cast(b.math("sqrt", b.cast(n, "float64")), dtypes.INDEX)
 
@@ -116,6 +120,7 @@ def order_key(b: LoopBuilder, x: Scalar) -> Scalar:
 
 FUNCTIONS: Final[dict[str, Callable[[LoopBuilder, Any], Number]]] = {
     "abs": lambda b, x: b.abs(x),
+    "count_ones": _count_ones,
     "int": lambda b, x: b.cast(x, dtypes.INDEX),
     "word": lambda b, x: b.cast(x, "int64"),
     "is_nan": _is_nan,

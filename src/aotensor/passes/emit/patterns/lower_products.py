@@ -42,6 +42,12 @@ class _Product:
         work = left * right * _TERM  # of a row of mean length
         each_row(b, self.op, self.target, self.p.slices, work, begin, own, self.p.indptr)
 
+    def past(self, n: int) -> Vector:
+        """Allocate n words of what rows tell the rows after them."""
+        found = allocate_vector(self.b, "int64", n)
+        inline_kernel(self.b, pattern_products.begin_rows, found)
+        return found
+
     def marks(self, like: SSAValue) -> Vector:
         """Allocate a workspace with −1 for every column."""
         found = allocate_vector(self.b, dtype_of_buffer(like), self.minor)
@@ -70,8 +76,8 @@ def lower_product_count(b: LoopBuilder, buffers: Buffers, op: PatternOp, target:
         return
 
     def begin() -> Callable[[Scalar], object]:
-        seen = product.marks(q.indptr)
-        return lambda i: inline_kernel(b, pattern_products.note_length, i, p, q, seen, indptr)
+        seen, far = product.marks(q.indptr), product.past(1)
+        return lambda i: inline_kernel(b, pattern_products.note_length, i, p, q, seen, far, indptr)
 
     product.each_row(begin, product.minor)
     inline_kernel(b, pattern_products.add_lengths, p.slices, indptr)
@@ -92,9 +98,9 @@ def lower_product_rows(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: 
     is_apart = data is not None and wide != stored
 
     def begin() -> Callable[[Scalar], object]:
-        marks = product.marks(indptr)
+        marks, past = product.marks(indptr), product.past(3)
         row = allocate_vector(b, wide, product.minor) if is_apart else data
-        fixed = p, q, x, y, indptr, data is not None, is_apart, marks, indices, row, data
+        fixed = p, q, x, y, indptr, data is not None, is_apart, marks, past, indices, row, data
         return lambda i: inline_kernel(b, pattern_products.filled_row, i, *fixed)
 
     product.each_row(begin, product.minor)
