@@ -1,9 +1,10 @@
 """Lower bounds on the time of a row's work on this machine, measured in the same run on the same cores.
 
-stream: every input read once, every output written once, arrays of these sizes: first all reads and then all writes,
-or both in one loop, whichever is faster. gather: the row's own places, read in an array of the row's own size and added
-up by column, or to one number. FMA: its floating point operations as multiply-adds in registers, apart from those in
-products of matrices, which GEMM stands for: those at the speed of a product of 512 rows, if that is faster.
+stream: every input read once, every output written once, arrays of these sizes: first all reads and then all writes, or
+both in one loop, or, where inputs are as large as outputs, all arrays side by side; whichever is faster. gather: the
+row's own places, read in an array of the row's own size and added up by column, or to one number. FMA: its floating
+point operations as multiply-adds in registers, apart from those in products of matrices, which GEMM stands for: those
+at the speed of a product of 512 rows, if that is faster.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from aotensor.api.cost.limits import (
 from aotensor.api.cost.work import bytes_of, flops_of
 from aotensor_runtime.manifest import SparseValue
 
+SIDE_BY_SIDE: Final = 8
+"""Streams that a kernel reads side by side at most."""
 LEAST: Final = 1 << 15
 """Elements of a stream at least: below, the call itself would be measured. Smaller rows take their part of it."""
 
@@ -87,6 +90,9 @@ def limits_of(model: Model, work: Mapping[str, float]) -> dict[str, Limit]:
         more = {} if x.size >= like.size else {"like": np.ones(blocks)}
         share = (x.size + like.size) / (few * (blocks + 1))
         limits["stream, one loop"] = Limit(bound(kernel, None, x=many, **more), share / scale, "stream")
+        if 1 < blocks <= SIDE_BY_SIDE and x.size == blocks * like.size:
+            arrays = {f"x{k}": np.ones(like.size) for k in range(blocks)}
+            limits["stream, side by side"] = Limit(bound(_added(blocks), None, **arrays), 1 / scale, "stream")
     rest = max(0.0, work["operations"] - model.products)
     if work["operations"]:
         x = np.full(RESIDENT, 0.5, dtype)
@@ -129,6 +135,12 @@ def _reduced() -> aot.Function:
     """A function that reads several rows and writes their sum, in one loop."""
     x = at.matrix("x", shape=("k", "m"))
     return aot.function([x], {"written": x.sum(axis=0)}, name="reduced")
+
+
+def _added(count: int) -> aot.Function:
+    """A function that reads several arrays side by side and writes their sum."""
+    arrays = [at.vector(f"x{k}", shape=("n",)) for k in range(count)]
+    return aot.function(arrays, {"written": sum(arrays[1:], arrays[0])}, name="added")
 
 
 def _repeated() -> aot.Function:
