@@ -80,4 +80,49 @@ func.func @g.extents(%x: memref<?xi64>, %extents: memref<?xi64>, %detail: memref
   func.return %ok : i32
 }
 
+// Chunks of two loops whose buffers are equal have the same lanes, as one loop is over before the other begins. Extents
+// that are computed twice are one: both loops have the same number of chunks, and one product is the size of all.
+// CHECK-LABEL: func.func @h.kernel
+// CHECK-SAME: %[[MEMORY:[0-9a-z]+]]: memref<?xi8>, %detail
+// CHECK: arith.muli %{{.*}}, %n : index
+// CHECK-NOT: arith.muli %{{.*}}, %n : index
+// CHECK: scf.parallel
+// CHECK: %[[FIRST:.*]] = arith.muli %{{.*}}, %[[SIZE:.*]] : index
+// CHECK: memref.view %[[MEMORY]][%[[FIRST]]][%{{.*}}] {scope = 1 : i64}
+// CHECK: scf.parallel
+// CHECK: %[[SECOND:.*]] = arith.muli %{{.*}}, %[[SIZE]] : index
+// CHECK: memref.view %[[MEMORY]][%[[SECOND]]][%{{.*}}] {scope = 1 : i64}
+// CHECK-NOT: memref.alloc
+func.func @h.kernel(%x: memref<?xf64>, %y: memref<?xf64>, %workspace: memref<?xi8>, %detail: memref<4xi64>, %blas: memref<1xi8>) -> i32 attributes {dims = [["n"]]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf64>
+  %two = arith.constant 2 : index
+  %size = arith.muli %two, %n : index
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %t = memref.alloc(%size) : memref<?xf64>
+    %v = memref.load %x[%i] : memref<?xf64>
+    memref.store %v, %t[%i] : memref<?xf64>
+    %w = memref.load %t[%i] : memref<?xf64>
+    memref.store %w, %y[%i] : memref<?xf64>
+    scf.reduce
+  }
+  %again = arith.constant 2 : index
+  %other = arith.muli %again, %n : index
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %t = memref.alloc(%other) : memref<?xf64>
+    %v = memref.load %y[%i] : memref<?xf64>
+    memref.store %v, %t[%i] : memref<?xf64>
+    %w = memref.load %t[%i] : memref<?xf64>
+    memref.store %w, %y[%i] : memref<?xf64>
+    scf.reduce
+  }
+  %ok = arith.constant 0 : i32
+  func.return %ok : i32
+}
+func.func @h.extents(%x: memref<?xf64>, %extents: memref<?xi64>, %detail: memref<4xi64>, %blas: memref<?xi8>) -> i32 attributes {dims = [["n"]]} {
+  %ok = arith.constant 0 : i32
+  func.return %ok : i32
+}
+
 // CHECK-LABEL: func.func @f.workspace_bytes(%n: index) -> i64

@@ -56,10 +56,20 @@ def slice_of(values: Iterable[SSAValue]) -> list[Operation]:
 
 
 def hoist(block: Block, values: Sequence[SSAValue]) -> InsertPoint:
-    """Move the operations that compute `values` to the top of a function; return the insertion point after them."""
+    """Move the operations that compute `values` to the top of a function, one of equal ones; return the insertion point
+    after them.
+
+    The operations must be pure: of dims and constants only (`follows_from_dims`).
+    """
     last: Operation | None = None
+    known: dict[tuple[object, ...], Operation] = {}
     for op in slice_of(values):
+        first = known.setdefault((op.name, *parts_of(op, {})), op)
         op.detach()
+        if first is not op:
+            op.results[0].replace_all_uses_with(first.results[0])
+            op.erase()
+            continue
         if last is not None:
             block.insert_op_after(op, last)
         elif block.first_op is not None:

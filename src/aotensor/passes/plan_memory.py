@@ -16,6 +16,7 @@ separate slots.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -85,11 +86,14 @@ def plan_memory(module: ModuleOp) -> None:
 
 @dataclass(eq=False)
 class _Slot:
-    """A part of the workspace, with the spans of program order in which it is in use."""
+    """A part of the workspace, with the spans of program order in which it is in use.
+
+    key: equal for slots of one size.
+    """
 
     key: tuple[object, ...]
-    extents: tuple[Extent, ...]
-    itemsize: int
+    extents: tuple[Extent, ...] = ()
+    itemsize: int = 1
     spans: list[tuple[int, int]] = field(default_factory=list)
     offset: Extent = 0
 
@@ -113,13 +117,22 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
     chosen = [_find_slot(slots[homes[op]], op, _span(op, positions, ends)) for op in buffers]
     shared = slots[None]
     lanes: dict[ParallelOp, tuple[_Slot, Extent]] = {}
+    twins: dict[_Slot, _Slot] = {}
     for loop in loops:
-        size = _saturate(b, _pack_slots(b, slots[loop]), slots[loop])
-        count = _count(b, loop) if loop in counted else LANES
         place = _outermost_loop(loop, block)
-        slot = _Slot(("lanes", id(loop)), (count, size), 1, [(positions[place], ends[place])])
-        shared.append(slot)
-        lanes[loop] = slot, size
+        chunks = (loop.upper, loop.step) if loop in counted else None
+        key = ("lanes", chunks, *(slot.key for slot in slots[loop]))
+        own = _slot_for(shared, key, (positions[place], ends[place]))
+        twin = next((other for other, (slot, _) in lanes.items() if slot is own), None)
+        if twin is None:
+            size = _saturate(b, _pack_slots(b, slots[loop]), slots[loop])
+            own.extents = _count(b, loop) if loop in counted else LANES, size
+            lanes[loop] = own, size
+        else:
+            lanes[loop] = lanes[twin]
+            twins.update(zip(slots[loop], slots[twin], strict=True))
+            slots[loop] = []
+    chosen = [twins.get(slot, slot) for slot in chosen]
     total = _saturate(b, _pack_slots(b, shared), shared)
     for op in buffers:
         applied("placed {} in the workspace", op, size=[op.memref])
@@ -161,7 +174,7 @@ def _allocate_lanes(extents: func.FuncOp) -> None:
         chosen = [_find_slot(slots, op, _span(op, positions, ends)) for op in buffers]
         b = LoopBuilder(builder_before(loop))
         size = _saturate(b, _pack_slots(b, slots), slots)
-        lanes = _Slot(("lanes",), (b.imin(_count(b, loop), LANES), size), 1)
+        lanes = _Slot(("lanes",), (b.imin(_count(b, loop), LANES), size))
         memory = b.allocate(i8, [_saturate(b, _pack_slots(b, [lanes]), [lanes])])
         inside, start = _start_of_lane(loop, lanes, size)
         for op, slot in zip(buffers, chosen, strict=True):
@@ -173,9 +186,12 @@ def _pack_slots(b: LoopBuilder, slots: Iterable[_Slot]) -> Extent:
     """Assign consecutive offsets to slots; return their total size in bytes."""
     with b.active():
         total: Extent = 0
+        sizes: dict[tuple[object, ...], Extent] = {}
         for slot in slots:
             slot.offset = total
-            total += _align_size(prod(slot.extents, start=slot.itemsize))
+            if slot.key not in sizes:
+                sizes[slot.key] = _align_size(prod(slot.extents, start=slot.itemsize))
+            total += sizes[slot.key]
     return total
 
 
@@ -230,8 +246,9 @@ def _saturate(b: LoopBuilder, total: Extent, slots: Sequence[_Slot]) -> Extent:
         return total
     with b.active():
         estimate = b.constant(0.0, "float64")
-        for slot in slots:
-            size = b.constant(slot.itemsize, "float64")
+        for key, count in Counter(slot.key for slot in slots).items():
+            slot = next(slot for slot in slots if slot.key == key)
+            size = b.constant(count * slot.itemsize, "float64")
             for n in slot.extents:
                 size *= b.cast(b.index(n), "float64")
             estimate += size
@@ -250,12 +267,18 @@ def _find_slot(slots: list[_Slot], op: memref.AllocOp, span: tuple[int, int]) ->
     extents: list[Extent] = [int(n) if n >= 0 else Scalar(next(dynamic), "index") for n in kind.get_shape()]
     itemsize = element_bytes(kind.element_type)
     names = sorted(str(n) if isinstance(n, int) else f"%{id(n.ssa)}" for n in extents if n != 1)
-    key = (itemsize, *names)
+    slot = _slot_for(slots, (itemsize, *names), span)
+    slot.extents, slot.itemsize = tuple(extents), itemsize
+    return slot
+
+
+def _slot_for(slots: list[_Slot], key: tuple[object, ...], span: tuple[int, int]) -> _Slot:
+    """A slot of this key that is free in a span, or a new one."""
     for slot in slots:
         if slot.key == key and all(span[1] < a or b < span[0] for a, b in slot.spans):
             slot.spans.append(span)
             return slot
-    slots.append(_Slot(key, tuple(extents), itemsize, [span]))
+    slots.append(_Slot(key, spans=[span]))
     return slots[-1]
 
 
