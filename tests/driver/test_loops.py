@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from aotensor.graph.walk import evaluate_all, toposort
 from aotensor.ops.contract import Contract
 from aotensor.ops.scan.branch import Branch
 from aotensor.ops.scan.op import Scan
+from aotensor.ops.scan.rewrite import merge
 
 RNG = np.random.default_rng(0)
 x, h, w, u = at.tensor3("x"), at.matrix("h"), at.matrix("w"), at.matrix("u")
@@ -138,6 +140,32 @@ def test_checkpoints_keep_the_work_inside() -> None:
     found = loops(prepared([aot.grad(last.sum(), w)]))
     assert [node.op.mapped for node in found] == [1, 0]  # type: ignore[attr-defined]
     assert sum(isinstance(node.op, Scan) for node in all_nodes([found[-1].outputs[0]])) == 5
+
+
+def test_many_loops_are_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One walk tells which loops depend on each other, and not one for each pair."""
+    walks = 0
+
+    def counted(outputs: Sequence[Variable], stop: Collection[Variable] = ()) -> list[Apply]:
+        nonlocal walks
+        walks += 1
+        return toposort(outputs, stop)
+
+    monkeypatch.setattr(merge, "toposort", counted)
+    y = h[0]
+    for k in range(12):
+        y = aot.scan(lambda s, k=k: at.sin(s) * k, outputs_info=y, n_steps=3, return_updates=False)[-1]
+    assert len(loops(prepared([y.sum(), aot.grad(y.sum(), h)]))) == 24
+    assert 0 < walks < 60  # of the graph before and after rewrites, and of each body
+
+
+def test_a_step_is_emitted_once() -> None:
+    """Rows of unknown number are in chunks, if only in one: there is no second loop for few of them."""
+    rows, start = at.matrix("rows"), at.vector("start")
+    states = aot.scan(lambda row, old: at.tanh(old) + row, rows, start, return_updates=False)
+    text = aot.function([rows, start], states).ir("loops")
+    assert "scf.parallel" in text
+    assert len(re.findall(r"(math|call @aot)\.tanh", text)) == 1
 
 
 def test_what_one_branch_needs_goes_into_it() -> None:

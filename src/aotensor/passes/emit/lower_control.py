@@ -161,37 +161,26 @@ class _ScanLowering:
         return status if fails else None
 
     def _run_chunks(self, size: Extent) -> None:
-        """Emit the loop for several cores: each chunk runs all steps for some rows, or some steps.
-
-        A single chunk is identical to the unsplit loop.
-        """
+        """Emit the loop for several cores: each chunk runs all steps for some rows, or some steps."""
         b = self.b
         count = self.states[0].extents[0] if self.states else self.n
 
-        def steps() -> Sequence[Scalar]:
-            return b.loop(0, self.n, [], lambda t, _: self._step(t, [])[2], is_vectorisable=False)
+        def steps(start: Extent, stop: Extent) -> None:
+            b.loop(start, stop, [], lambda t, _: self._step(t, [])[2], is_vectorisable=False)
 
-        def some_steps(start: Scalar) -> None:
-            end = b.imin(start + size, count)
-            b.loop(start, end, [], lambda t, _: self._step(t, [])[2], is_vectorisable=False)
-
-        def chunk(start: Scalar) -> None:
+        def all_steps(start: Scalar) -> None:
             rows = size
             if not isinstance(count, int) or not isinstance(size, int) or count % size:
                 live = b.index(b.imin(count - start, size))
                 b.bounds[live.ssa], rows = size, live
             self.rows = start, rows
-            steps()
+            steps(0, self.n)
             self.rows = None
 
-        def chunks() -> Sequence[Scalar]:
-            b.parallel(count, size, chunk if self.states else some_steps)
-            return ()
+        def some_steps(start: Scalar) -> None:
+            steps(start, b.imin(start + size, count))
 
-        if isinstance(count, int) and isinstance(size, int):
-            chunks()  # the body was built for this number of rows
-        else:
-            b.branch(b.index(size) < count, chunks, steps)
+        b.parallel(count, size, all_steps if self.states else some_steps)
 
     def _run_while(self, start: Sequence[Scalar]) -> list[Scalar]:
         """Emit a loop that ends when a step fails or stops.

@@ -10,7 +10,7 @@ states are: the coarsest partition for which that holds is found by refinement.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import Final
 
@@ -38,19 +38,35 @@ def merge_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list
     """Fuses `scan` loops over the same steps, such as those of a value, its gradient and a Hessian product."""
     found = list(outputs)
     while True:
-        loops = [node for node in toposort(found, stop=stop) if is_loop(node)]
-        mapping = _first_merger(loops, stop)
+        nodes = toposort(found, stop=stop)
+        loops, before = [node for node in nodes if is_loop(node)], _loops_before(nodes, stop)
+        mapping = _first_merger(loops, before)
         if not mapping:
             for first, second in pairwise(loops):
-                reason = _merge_obstacle(first, second, stop)
+                reason = _merge_obstacle(first, second, before)
                 missed("loops {} and {} not merged: {}", first, second, reason, hint=_ALLOWS.get(reason, ""))
             return found
         found = unify(replace(found, {old: new for old, new in mapping.items() if old not in stop}), stop)
 
 
-def _first_merger(loops: Sequence[Apply], stop: Collection[Variable]) -> dict[Variable, Variable]:
-    for first, second in combinations(loops, 2):
-        if _is_candidate(first, second) and not _depends(second, first, stop) and not _depends(first, second, stop):
+def _loops_before(nodes: Sequence[Apply], stop: Collection[Variable]) -> dict[Apply, int]:
+    """Node, of a list in topological order → the loops that it depends on, and itself, one bit each."""
+    blocked, found, loops = set(stop), dict[Apply, int](), 0
+    for node in nodes:
+        before = 0
+        for x in node.inputs:
+            if x.owner is not None and x not in blocked:
+                before |= found[x.owner]
+        if is_loop(node):
+            before |= 1 << loops
+            loops += 1
+        found[node] = before
+    return found
+
+
+def _first_merger(loops: Sequence[Apply], before: Mapping[Apply, int]) -> dict[Variable, Variable]:
+    for (number, first), (_, second) in combinations(enumerate(loops), 2):
+        if _is_candidate(first, second) and not before[second] >> number & 1:
             mapping = _merged(first, second)
             if mapping:
                 applied("merged loops {} and {}: they share operations", first, second)
@@ -67,17 +83,13 @@ def _is_candidate(first: Apply, second: Apply) -> bool:
     )
 
 
-def _merge_obstacle(first: Apply, second: Apply, stop: Collection[Variable]) -> str:
+def _merge_obstacle(first: Apply, second: Apply, before: Mapping[Apply, int]) -> str:
     """The reason why two loops cannot be merged."""
     if first.inputs[0] is not second.inputs[0]:
         return "their trip counts may differ"
-    if _depends(second, first, stop):
+    if before[first] & ~before[second] == 0:
         return "the second loop reads results of the first"
     return "they share no operation" if _is_candidate(first, second) else "their directions or stop conditions differ"
-
-
-def _depends(node: Apply, on: Apply, stop: Collection[Variable]) -> bool:
-    return any(one is on for one in toposort(node.inputs, stop=stop))
 
 
 def _merged(first: Apply, second: Apply) -> dict[Variable, Variable]:
