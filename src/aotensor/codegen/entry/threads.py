@@ -225,7 +225,11 @@ class _Threads:
         b.call(lane, [job, number(0)])
         with c.when(c.less(number(0), others)):
             chunks, looks = _chunks(c, job), c.slot(i64, number(_SPINS))
-            with c.loop_while(lambda: c.all(c.differs(_done(c, job), chunks), c.differs(looks.get(), number(0)))):
+
+            def others_work() -> Value:  # a thread has finished its chunks before it leaves the job
+                return c.any(c.differs(_done(c, job), chunks), c.differs(self._active(c), number(0)))
+
+            with c.loop_while(lambda: c.all(others_work(), c.differs(looks.get(), number(0)))):
                 looks.add(-1)
             self._lock(c)
             self._set(c, "job", NULL)
@@ -260,12 +264,12 @@ class _Threads:
             with c.when(c.less(taken, self._get(c, "wanted"))):
                 job, own = self._get(c, "job"), b.add(taken, number(1))
                 self._set(c, "taken", own)
-                self._set(c, "active", b.add(self._get(c, "active"), number(1)))
+                b.atomic_rmw("add", self._address(c, "active"), number(1), "release")
                 self._unlock(c)
                 b.call(lane, [job, own])
                 self._lock(c)
                 left = b.sub(self._get(c, "active"), number(1))
-                self._set(c, "active", left)
+                b.atomic_rmw("xchg", self._address(c, "active"), left, "release")
                 with c.when(c.equal(left, number(0))):
                     self.system.wake_one(c, self._address(c, "idle"))
                 self._unlock(c)  # the next job often follows immediately
@@ -278,6 +282,9 @@ class _Threads:
         self._unlock(c)
         c.ret(NULL)
         return c.function
+
+    def _active(self, c: Code) -> Value:
+        return c.builder.load_atomic(self._address(c, "active"), "acquire", 8, typ=i64)
 
     def _generation(self, c: Code) -> Value:
         return c.builder.load_atomic(self._address(c, "generation"), "acquire", 8, typ=i64)
