@@ -27,7 +27,8 @@ Models are compiled from the files as they are, and compared with onnxruntime {t
 - ms: the shortest of many averages on bound buffers, both programs in turns, on one core (time of the processor) and
   on two (time of the clock).
 - gradient: of a random sum of the first output, by the first input of floats, or the largest initializer (weight);
-  error against central differences of the reference in float64 along a random direction; 1e-3 is allowed. In brackets
+  at a random input, or near the last one of the files, as a flat area of a picture has no derivative; error against
+  central differences of the reference in float64 along a random direction; 1e-3 is allowed. In brackets
   where float32 is not exact enough: the error of the gradient compiled for float64. Of the value's time: empty where
   the gradient is of an earlier run than the value.
 """
