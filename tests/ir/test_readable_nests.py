@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -98,6 +99,26 @@ def test_invariant_operations_are_before_their_loop() -> None:
     held = [[type(op) for op in loop.body.block.ops] for loop in loops]
     assert arith.AddiOp in held[0] and arith.AddiOp not in held[1]
     assert arith.RemSIOp in held[1], "a division may trap, and the loop may have no iterations"
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_long_chains_are_not_one_expression(inside: bool) -> None:
+    """A chain of 700 extents, in the table or in a loop, has names in between: printer and parser are recursive."""
+    links = list(pairwise(["%i.n" if inside else "%p", *(f"%c{k}" for k in range(1, 700)), "%m"]))
+    entry, loop = "    %m = max(%p - 1, 0)\n", "    nest.for %i.i in %m"
+    if inside:
+        chain = "".join(
+            f"      %o{k} = arith.constant {k} : index\n      {new} = arith.maxsi {old}, %o{k} : index\n"
+            for k, (old, new) in enumerate(links)
+        )
+        text = (
+            MODEL.replace(entry, "").replace(loop, chain + loop).replace("%i.i + 1", "0").replace("%w[%i.i]", "%w[0]")
+        )
+    else:
+        text = MODEL.replace(entry, "".join(f"    {new} = max({old}, {k})\n" for k, (old, new) in enumerate(links)))
+    printed = text_of(parse_module(text), brief=True)
+    assert 10 < max(line.count("max(") for line in printed.splitlines()) <= 33
+    assert text_of(parse_module(printed), brief=True) == printed
 
 
 def test_names_with_numbers() -> None:

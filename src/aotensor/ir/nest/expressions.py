@@ -45,6 +45,8 @@ DIVISIONS: Final = (
 )  # fmt: skip
 _SHORT: Final = 5
 """Operations and operands of an expression that is written at each of its uses."""
+_DEEP: Final = 32
+"""Expressions in each other, at most: readers and parsers are recursive."""
 Text: TypeAlias = tuple[str, int]
 """An expression and its strength."""
 
@@ -55,6 +57,7 @@ class Size:
 
     is_size: is it computed from extents of arguments and constants alone? uses: number of uses by printed operations.
     inner: values whose expressions use it. length: number of operations and operands in its expression.
+    depth: how many expressions it has in each other.
     """
 
     op: Operation
@@ -62,6 +65,7 @@ class Size:
     uses: int = 0
     inner: list[SSAValue] = field(default_factory=list)
     length: int = 1
+    depth: int = 1
     is_named: bool = False
 
 
@@ -85,7 +89,14 @@ class Sizes:
                 parts = (self._folded.get(self.representative(y)) for y in size.op.operands)
                 size.length = 1 + sum(1 if part is None or part.is_named else part.length for part in parts)
                 is_cast = isinstance(size.op, arith.IndexCastOp)
-                size.is_named = size.uses + len(size.inner) > 1 and size.length > _SHORT and not is_cast
+                is_long = size.uses + len(size.inner) > 1 and size.length > _SHORT and not is_cast
+                size.is_named = is_long or (self._is_deep(size) and bool(size.uses or size.inner))
+
+    def _is_deep(self, size: Size) -> bool:
+        """Does an expression contain so many others in each other that it must have a name? Operands come first."""
+        parts = [self._folded.get(self.representative(y)) for y in size.op.operands]
+        size.depth = 1 + max((part.depth for part in parts if part is not None and not part.is_named), default=0)
+        return size.depth > _DEEP and not isinstance(size.op, arith.IndexCastOp)
 
     def representative(self, x: SSAValue) -> SSAValue:
         """The representative of all values equal to x: the first one."""
@@ -156,7 +167,7 @@ class Sizes:
             is_used = bool(size.uses) or outside or len(size.inner) > 1
             if size.is_size and literal(size.op) is None and (size.uses or size.inner):
                 is_used = is_used and not isinstance(size.op, arith.IndexCastOp)
-                size.is_named = is_used or isinstance(size.op, tensor.DimOp)
+                size.is_named = is_used or isinstance(size.op, tensor.DimOp) or self._is_deep(size)
             if size.is_named:
                 found.append(x)
                 self._name(x, size.op)
