@@ -166,3 +166,15 @@ def test_derivatives_of_empty_batches_and_channels(shapes: tuple[tuple[int, ...]
     for found in (f(image, kernel), f.reference(image, kernel)):
         for value, wanted in zip(found, (np.zeros(()), np.zeros_like(image), np.zeros_like(kernel)), strict=True):
             np.testing.assert_array_equal(value, wanted)
+
+
+@pytest.mark.parametrize(("stride", "dilation", "selects"), [(16, 1, 1), (16, 3, 21), (5, 2, 29), (7, 6, 8)])
+def test_filters_by_remainder_are_progressions(stride: int, dilation: int, selects: int) -> None:
+    """Which tap a remainder modulo the stride begins with is arithmetic, and no choice between all of them."""
+    rng = np.random.default_rng(0)
+    x, w = at.tensor("x", shape=(1, 2, 90)), at.constant(rng.normal(size=(3, 2, 18 if dilation == 1 else 9)))
+    y = at.conv1d(x, w, stride=stride, dilation=dilation)
+    f = aot.function([x], grad((y * y).sum(), x), name="strided")
+    value = rng.normal(size=(1, 2, 90))
+    np.testing.assert_allclose(f(value), f.reference(value), rtol=1e-12, atol=1e-13)
+    assert f.ir("tensor").count("arith.select") <= selects

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from aotensor.codegen import llvm
 from aotensor.codegen.llvm import Module, Node
 from aotensor.ir.upstream import GatherOp, ParallelOp, PrefetchOp, walk
-from aotensor.passes.plan_memory import SCOPE
+from aotensor.passes.memory.plan_memory import SCOPE
 
 _VIEWS: Final = (
     memref.ViewOp, memref.SubviewOp, memref.ReinterpretCastOp, memref.ExpandShapeOp, memref.CollapseShapeOp,

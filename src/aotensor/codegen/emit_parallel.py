@@ -21,7 +21,7 @@ from aotensor.codegen.entry.threads import CACHE_LINE, Job, declare_parallel
 from aotensor.codegen.llvm import Function, Value
 from aotensor.ir.upstream import ParallelOp, ReduceOp, walk
 from aotensor.passes.keys import Numbers, block_parts
-from aotensor.passes.plan_memory import LANE
+from aotensor.passes.memory.plan_memory import LANE
 
 
 def _parallel(e: Emitter, op: ParallelOp) -> None:

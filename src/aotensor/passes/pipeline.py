@@ -27,6 +27,8 @@ from aotensor.passes.expand_math import expand_math
 from aotensor.passes.functions.vectorize_functions import vectorize_functions
 from aotensor.passes.gemm.dispatch import add_gemm_kernels
 from aotensor.passes.lapack.small_matrices import small_matrices
+from aotensor.passes.memory.plan_memory import plan_memory
+from aotensor.passes.memory.reuse_shape_results import reuse_shape_results
 from aotensor.passes.nest.assign_memory import assign_memory
 from aotensor.passes.nest.block import strip_mine
 from aotensor.passes.nest.coalesce import coalesce
@@ -49,12 +51,10 @@ from aotensor.passes.outlining.merge_functions import merge_functions
 from aotensor.passes.outlining.outline import outline
 from aotensor.passes.outlining.outline_chunks import outline_chunks
 from aotensor.passes.outlining.outline_math import outline_math
-from aotensor.passes.plan_memory import plan_memory
 from aotensor.passes.products.factor_sums import factor_sums
 from aotensor.passes.products.fold_constant_copies import fold_constant_copies
 from aotensor.passes.products.transpose_small_operands import transpose_small_operands
 from aotensor.passes.registry import Pass, declaration
-from aotensor.passes.reuse_shape_results import reuse_shape_results
 from aotensor.passes.scans.tile_scan_batch import tile_scan_batch
 from aotensor.passes.scatter_to_reduction import scatter_to_reduction
 from aotensor.passes.select_by_blocks import select_by_blocks

@@ -15,7 +15,7 @@ from aotensor.codegen.c_source.writer import Expr, Handler, Lanes, Writer
 from aotensor.codegen.emit_state import SCALAR_FUNCTION_PREFIX
 from aotensor.errors import InternalError
 from aotensor.ir.upstream import ParallelOp, ReduceOp
-from aotensor.passes.plan_memory import LANE
+from aotensor.passes.memory.plan_memory import LANE
 
 
 def _call(w: Writer, op: func.CallOp) -> None:

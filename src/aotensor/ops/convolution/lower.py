@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Final, Literal, TypeAlias
 
@@ -25,6 +25,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.frozen import frozen_dataclass
+from aotensor.ops.convolution.places import Place, descending, itself, quotient, remainder, table_of, times
 
 Role: TypeAlias = Literal["input", "filters", "output"]
 LETTERS: Final[dict[Role, str]] = {"input": "ngc", "filters": "goc", "output": "ngo"}
@@ -33,9 +34,6 @@ _MOST_TERMS: Final = 32  # of a sum that is written out
 _FEW_ROWS: Final = 4  # of C: a tile of a product would be mostly empty
 _FEW_ELEMENTS: Final = 64  # of C for each group
 _LITTLE_WORK: Final = 4096  # multiplications up to which plain loops, which fuse with others, are as fast as a product
-
-Place: TypeAlias = Callable[[ScalarBuilder, Extent], Extent]
-"""The contribution of an axis's counter to an index."""
 
 
 @frozen_dataclass
@@ -107,16 +105,16 @@ def _windows(
         loops[f"p{d}"], loops[f"k{d}"] = p, k
         last = (p - 1) * stride + (k - 1) * dilation
         reached.append(v.imax(last + 1, 0))
-        index.append([(f"p{d}", _times(stride)), (f"k{d}", _times(dilation))])
+        index.append([(f"p{d}", times(stride)), (f"k{d}", times(dilation))])
     windows = shift_last_axes(b, x, relation.before, reached)
-    letters: list[Sequence[tuple[str, Place]]] = [[(letter, _itself)] for letter in LETTERS["input"]]
+    letters: list[Sequence[tuple[str, Place]]] = [[(letter, itself)] for letter in LETTERS["input"]]
     stride, dilation = relation.strides[-1], relation.dilations[-1]
     if stride > 1:
         windows = _by_remainders(b, windows, stride)
         name = f"{rank - 1}"
         index[-1:] = [
-            [(f"k{name}", _remainder(dilation, stride))],
-            [(f"p{name}", _itself), (f"k{name}", _quotient(dilation, stride))],
+            [(f"k{name}", remainder(dilation, stride))],
+            [(f"p{name}", itself), (f"k{name}", quotient(dilation, stride))],
         ]
     of_windows = Operand(windows, [*letters, *index])
     p_axes, k_axes = [f"p{d}" for d in range(rank)], [f"k{d}" for d in range(rank)]
@@ -182,12 +180,12 @@ def _input(
         reached.append(loops[f"t{d}"] + margin)
         in_output.append(
             [
-                (f"r{d}", _table([max(axis.shift) - n for n in axis.shift])),
-                (f"k{d}", _descending(behind, axis.back)),
-                (f"t{d}", _itself),
+                (f"r{d}", table_of([max(axis.shift) - n for n in axis.shift])),
+                (f"k{d}", descending(behind, axis.back)),
+                (f"t{d}", itself),
             ]
         )
-    letters: list[Sequence[tuple[str, Place]]] = [[(letter, _itself)] for letter in LETTERS["output"]]
+    letters: list[Sequence[tuple[str, Place]]] = [[(letter, itself)] for letter in LETTERS["output"]]
     output = Operand(shift_last_axes(b, y, shifts, reached), [*letters, *in_output])
     r_axes, k_axes, t_axes = ([f"{letter}{d}" for d in range(rank)] for letter in "rkt")
     filters = _plain(_by_taps(b, w, axes, [loops[name] for name in k_axes]), [*r_axes, *"goc", *k_axes])
@@ -211,7 +209,7 @@ def _by_taps(b: TensorBuilder, w: Tensor, axes: Sequence[_Axis], taps: Sequence[
         where: list[Extent] = list(at[rank : rank + 3])
         is_there = v.constant(True, "bool")
         for d, axis in enumerate(axes):
-            first = _table(axis.first)(v, at[d])
+            first = table_of(axis.first)(v, at[d])
             k = first + at[rank + 3 + d] * axis.step
             inside = v.index(k) < w.extents[3 + d]
             is_there &= inside & (v.index(first) >= 0)
@@ -276,7 +274,7 @@ def _by_loops(b: TensorBuilder, form: Form, terms: int | None) -> Tensor:
 def _by_product(b: TensorBuilder, form: Form) -> Tensor:
     extents = [form.loops[name] for name in form.result]
     shapes = {"a": form.a.tensor.extents, "b": form.b.tensor.extents, "c": extents}
-    index = {"a": form.a.index, "b": form.b.index, "c": [[(name, _itself)] for name in form.result]}
+    index = {"a": form.a.index, "b": form.b.index, "c": [[(name, itself)] for name in form.result]}
     axes = {"a": (form.groups, form.rows, form.terms), "b": (form.groups, form.terms, form.columns)}
     axes["c"] = (form.groups, form.rows, form.columns)
     positions = [
@@ -322,49 +320,7 @@ def _load(v: ScalarBuilder, operand: Operand, counters: Mapping[str, Extent]) ->
 
 
 def _plain(x: Tensor, names: Sequence[str]) -> Operand:
-    return Operand(x, [[(name, _itself)] for name in names])
-
-
-# --- places ----------------------------------------------------------------------------------------------------------
-
-
-def _itself(v: ScalarBuilder, at: Extent) -> Extent:
-    return at
-
-
-def _times(factor: int) -> Place:
-    return lambda v, at: at * factor
-
-
-def _quotient(factor: int, divisor: int) -> Place:
-    return lambda v, at: at * factor // divisor
-
-
-def _remainder(factor: int, divisor: int) -> Place:
-    def place(v: ScalarBuilder, at: Extent) -> Extent:
-        whole = at * factor
-        return whole - whole // divisor * divisor
-
-    return place
-
-
-def _descending(start: Extent, step: int) -> Place:
-    return lambda v, at: start - at * step
-
-
-def _table(numbers: Sequence[int]) -> Place:
-    """A function from a position to the number at that position, as nested selects; for few numbers."""
-
-    def place(v: ScalarBuilder, at: Extent) -> Extent:
-        if isinstance(at, int):
-            return numbers[at]
-        found: Extent = numbers[0]
-        for position, number in enumerate(numbers[1:], 1):
-            if number != numbers[position - 1]:
-                found = v.select(at >= position, v.index(number), v.index(found))
-        return found
-
-    return place
+    return Operand(x, [[(name, itself)] for name in names])
 
 
 # --- borders ---------------------------------------------------------------------------------------------------------

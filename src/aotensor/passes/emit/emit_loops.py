@@ -8,7 +8,7 @@
 `@f` becomes `@f.kernel(inputs, outputs, workspace, detail, context) -> i32`, `@f.extents` becomes
 `@f.extents(inputs, extents, detail, context) -> i32`. Both return 0, or the number of the check that failed after
 writing the found and the expected value into `detail`. Values that `.extents` keeps for the kernel
-(`passes/reuse_shape_results.py`) are an argument of both: a table of addresses and bytes in `.extents`, the
+(`passes/memory/reuse_shape_results.py`) are an argument of both: a table of addresses and bytes in `.extents`, the
 memory itself in the kernel.
 """
 

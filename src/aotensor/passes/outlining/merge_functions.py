@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 
 from aotensor.ir.upstream import walk
 from aotensor.passes.keys import block_parts
+from aotensor.passes.memory.plan_memory import SCOPE
 from aotensor.passes.outlining.outline import NO_ALIAS, OUTLINED
-from aotensor.passes.plan_memory import SCOPE
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 

@@ -19,8 +19,8 @@ from xdsl.rewriter import Rewriter
 
 from aotensor.ir.upstream import ParallelOp, walk
 from aotensor.passes.emit.balance import BALANCED
+from aotensor.passes.memory.plan_memory import LANE
 from aotensor.passes.outlining.outline import Outlining
-from aotensor.passes.plan_memory import LANE
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 

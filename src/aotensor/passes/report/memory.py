@@ -19,7 +19,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from aotensor.ir.location import Locations
 from aotensor.ir.types import element_bytes
 from aotensor.ir.upstream import ParallelOp, parallel_loop_around, walk
-from aotensor.passes.plan_memory import ALIGNMENT, SCOPE
+from aotensor.passes.memory.plan_memory import ALIGNMENT, SCOPE
 from aotensor.passes.remark_texts import Expressions
 from aotensor.passes.report.numbers import Numbers
 

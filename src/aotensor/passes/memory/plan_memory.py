@@ -47,6 +47,7 @@ from aotensor.passes.dead_code import erase_dead
 from aotensor.passes.direct.lower import RESIZABLE
 from aotensor.passes.emit.shape_cache import NOT_FREED
 from aotensor.passes.formulas import follows_from_dims, hoist, slice_of
+from aotensor.passes.memory.liveness import outermost_loop, program_order, span_of
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied, missed
 
@@ -106,7 +107,7 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
     allocs = [op for op in walk(kernel) if type(op) is memref.AllocOp and RESIZABLE not in op.attributes]
     is_known = follows_from_dims(inputs)
     buffers = [op for op in allocs if is_known(op.dynamic_sizes)]
-    positions, ends = _program_order(kernel)
+    positions, ends = program_order(kernel)
     homes = {op: parallel_loop_around(op) for op in buffers}
     loops = [loop for loop in dict.fromkeys(homes.values()) if loop is not None]
     counted = [loop for loop in loops if is_known((loop.upper, loop.step))]
@@ -114,12 +115,12 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
     prologue = hoist(block, [*needed, *(x for loop in counted for x in (loop.upper, loop.step))])
     b = LoopBuilder(Builder(prologue))
     slots: dict[ParallelOp | None, list[_Slot]] = {None: [], **{loop: [] for loop in loops}}
-    chosen = [_find_slot(slots[homes[op]], op, _span(op, positions, ends)) for op in buffers]
+    chosen = [_find_slot(slots[homes[op]], op, span_of(op, positions, ends)) for op in buffers]
     shared = slots[None]
     lanes: dict[ParallelOp, tuple[_Slot, Extent]] = {}
     twins: dict[_Slot, _Slot] = {}
     for loop in loops:
-        place = _outermost_loop(loop, block)
+        place = outermost_loop(loop, block)
         chunks = (loop.upper, loop.step) if loop in counted else None
         key = ("lanes", chunks, *(slot.key for slot in slots[loop]))
         own = _slot_for(shared, key, (positions[place], ends[place]))
@@ -167,11 +168,11 @@ def _allocate_lanes(extents: func.FuncOp) -> None:
     _make_serial(extents, inputs)
     homes = {op: loop for op in walk(extents) if type(op) is memref.AllocOp and (loop := parallel_loop_around(op))}
     hoist(block, [x for op in homes for x in op.dynamic_sizes])
-    positions, ends = _program_order(extents)
+    positions, ends = program_order(extents)
     for loop in dict.fromkeys(homes.values()):
         slots: list[_Slot] = []
         buffers = [op for op, home in homes.items() if home is loop]
-        chosen = [_find_slot(slots, op, _span(op, positions, ends)) for op in buffers]
+        chosen = [_find_slot(slots, op, span_of(op, positions, ends)) for op in buffers]
         b = LoopBuilder(builder_before(loop))
         size = _saturate(b, _pack_slots(b, slots), slots)
         lanes = _Slot(("lanes",), (b.imin(_count(b, loop), LANES), size))
@@ -293,50 +294,6 @@ def _replace(op: memref.AllocOp, workspace: SSAValue, b: LoopBuilder, offset: SS
     op.memref.replace_all_uses_with(view.results[0])
     op.detach()
     op.erase()
-
-
-# --- liveness ------------------------------------------------------------------------------------------------------
-
-
-def _program_order(function: func.FuncOp) -> tuple[dict[Operation, int], dict[Operation, int]]:
-    """(position of each operation in program order, position of the last operation inside of each operation)."""
-    positions = {op: number for number, op in enumerate(walk(function))}
-    ends = dict(positions)
-    for op in reversed(list(positions)):
-        parent = op.parent_op()
-        if parent is not None and parent in ends:
-            ends[parent] = max(ends[parent], ends[op])
-    return positions, ends
-
-
-def _span(op: memref.AllocOp, positions: dict[Operation, int], ends: dict[Operation, int]) -> tuple[int, int]:
-    """The first and the last position at which a buffer, or a view of it, may be used."""
-    home = op.parent
-    first, last = None, positions[op]
-    pending: list[SSAValue] = [op.memref]
-    while pending:
-        for use in pending.pop().uses:
-            user = use.operation
-            if isinstance(user, memref.ReinterpretCastOp | memref.SubviewOp | memref.CastOp | arith.SelectOp):
-                pending.append(user.results[0])
-                continue
-            outermost = _outermost_loop(user, home)
-            first = positions[outermost] if first is None else min(first, positions[outermost])
-            last = max(last, ends[outermost])
-    return (positions[op] if first is None else first, last)
-
-
-def _outermost_loop(user: Operation, home: Block | None) -> Operation:
-    """The outermost loop around `user` within the block of the buffer, which is live in all iterations of that loop."""
-    result, op = user, user
-    while op.parent is not home:
-        parent = op.parent_op()
-        if parent is None or isinstance(parent, func.FuncOp):
-            break
-        op = parent
-        if isinstance(op, scf.ForOp | scf.WhileOp | ParallelOp):
-            result = op
-    return result
 
 
 # --- totals ----------------------------------------------------------------------------------------------------------
