@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from corpus import CORPUS, texts_of
 from levels import levels
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.utils.exceptions import ParseError
 
+import aotensor as aot
+import aotensor.tensor as at
 from aotensor.ir.build import Program, build
 from aotensor.ir.context import generic_text, make_context, parse_module
 from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM
+from aotensor.ir.interpreter.interpret import interpret
 from aotensor.ir.text import text_of
 
 FULL = [CORPUS[name] for name in ("logistic", "two_layers", "sparse_products", "running_sum")]
@@ -78,3 +83,29 @@ def test_xdsl_prints_each_kind_of_operation_once(monkeypatch: pytest.MonkeyPatch
     text = text_of(build([CORPUS["logistic"]()])[0])
     monkeypatch.setattr("aotensor.ir.text._template", lambda op, *_: pytest.fail(f"{op.name} is printed again"))
     assert text_of(build([CORPUS["logistic"]()])[0]) == text
+
+
+@pytest.mark.parametrize("count", [3, 300])
+def test_constants_keep_the_signs_of_zeros(count: int) -> None:
+    """xDSL prints numbers that compare equal as one number."""
+    x, values = at.dvector("x"), np.where(np.arange(count) % 2, -0.0, 0.0)
+    module = parse_module(aot.function([x], x[:count] * values, name="f").ir("tensor"))
+    (found,) = interpret(module, "f", np.ones(count))
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(values))
+
+
+def test_large_constants_are_printed_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A constant of a million numbers, or of one number a million times, is no tuple of Python's numbers."""
+    x, y = at.dvector("x"), at.dvector("y")
+    f = aot.function([x, y], x * np.arange(300.0) + y * at.constant(np.full(200, 0.1))[:1], name="f")
+    module, asked = parse_module(f.ir("tensor")), list[int]()
+    values = DenseIntOrFPElementsAttr.get_values
+
+    def get_values(self: DenseIntOrFPElementsAttr) -> object:
+        asked.append(len(self))
+        return values(self)
+
+    monkeypatch.setattr(DenseIntOrFPElementsAttr, "get_values", get_values)
+    text = text_of(module)
+    assert text.count('dense<"0x') == 1 and "dense<1.000000e-01> : tensor<200xf64>" in text
+    assert not [n for n in asked if n > 100]

@@ -36,7 +36,6 @@ from xdsl.dialects.builtin import (
     VectorType,
 )  # fmt: skip
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 
 from aotensor.ir.nest.expression_parser import TABLE
@@ -45,7 +44,7 @@ from aotensor.ir.nest.names import COUNTER, loop_names
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.statement import assignment
 from aotensor.ir.nest.syntax import Writing
-from aotensor.ir.upstream import walk
+from aotensor.ir.upstream import ConstantPrinter, walk
 
 _HOLE: Final = "\0"
 """Delimits the position of a value in a template; it does not occur in MLIR text."""
@@ -127,7 +126,7 @@ _MOST_TEMPLATES: Final = 1 << 14
 _TEMPLATES: Final = _Templates()
 
 
-class _Printer(Printer):
+class _Printer(ConstantPrinter):
     def __init__(
         self, stream: StringIO, locations: bool, generic: Collection[str], known: Mapping[SSAValue, str]
     ) -> None:
@@ -377,7 +376,7 @@ def _template(op: Operation, positions: dict[SSAValue, int], is_generic: bool) -
     return [int(piece) if k % 2 else piece for k, piece in enumerate(pieces)]
 
 
-class _Holes(Printer):
+class _Holes(ConstantPrinter):
     """A printer that prints numbers in place of value names, for templates."""
 
     def __init__(self, stream: StringIO, positions: dict[SSAValue, int], is_generic: bool) -> None:

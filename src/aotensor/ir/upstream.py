@@ -1,4 +1,6 @@
-"""Operations that xDSL 0.74 lacks or cannot parse, a fast walk, and functions that the math dialect lacks."""
+"""Operations that xDSL 0.74 lacks or cannot parse, a fast walk, functions that the math dialect lacks, and the text of
+constants.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,20 @@ from typing import ClassVar, Final
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.arith import FloatingPointLikeBinaryOperation
-from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, MemRefType, ModuleOp, VectorType, i32
-from xdsl.ir import Block, Dialect, Operation, Region, SSAValue
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    BytesAttr,
+    ComplexType,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    TensorType,
+    VectorType,
+    i32,
+)
+from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -292,3 +306,33 @@ def declare_special_functions(module: ModuleOp) -> None:
             present.add(symbol)
             signature = ([x.type for x in op.operands], [x.type for x in op.results])
             module.body.block.add_op(func.FuncOp.external(symbol, *signature))
+
+
+# --- constants -------------------------------------------------------------------------------------------------------
+
+_WRITTEN: Final = 100
+"""Numbers of a constant that are printed one by one; more are a string of hexadecimal digits."""
+
+
+class ConstantPrinter(Printer):
+    """Prints large constants by their bytes, as xDSL makes two tuples of their numbers first; and those that differ in
+    the signs of zeros, which xDSL prints as one number.
+    """
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if type(attribute) is not DenseIntOrFPElementsAttr or not len(attribute):
+            super().print_attribute(attribute)
+            return
+        data, kind = attribute.data.data, attribute.get_element_type()
+        one = data[: len(data) // len(attribute)]
+        is_one, is_long = data == one * len(attribute), len(attribute) > _WRITTEN
+        is_nan = is_one and is_long and kind.unpack(one, 1)[0] != kind.unpack(one, 1)[0]
+        if isinstance(kind, ComplexType) or is_nan or (not is_long and (is_one or not attribute.is_splat())):
+            super().print_attribute(attribute)
+            return
+        if is_one:
+            DenseIntOrFPElementsAttr(TensorType(kind, [1]), BytesAttr(one)).print_without_type(self)
+        else:
+            self.print_string(f'dense<"0x{data.hex().upper()}">')
+        self.print_string(" : ")
+        self.print_attribute(attribute.get_type())
