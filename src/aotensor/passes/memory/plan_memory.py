@@ -137,9 +137,9 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
     total = _saturate(b, _pack_slots(b, shared), shared)
     for op in buffers:
         applied("placed {} in the workspace", op, size=[op.memref])
-    if sum(map(len, slots.values())) < len(buffers) + len(loops):
-        count_of_slots = sum(map(len, slots.values())) - len(loops)
-        applied("{} buffers share {} slots of the workspace of {}", len(buffers), count_of_slots, buffers[0])
+    used = len(set(chosen))
+    if used < len(buffers):
+        applied("{} buffers share {} slots of the workspace of {}", len(buffers), used, buffers[0])
     planned = set(buffers)
     for op in allocs:
         if op not in planned:
