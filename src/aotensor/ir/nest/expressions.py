@@ -93,7 +93,7 @@ class Sizes:
                 size.is_named = is_long or (self._is_deep(size) and bool(size.uses or size.inner))
 
     def _is_deep(self, size: Size) -> bool:
-        """Does an expression contain so many others in each other that it must have a name? Operands come first."""
+        """Must an expression have a name, as more than `_DEEP` are in each other? Operands come first."""
         parts = [self._folded.get(self.representative(y)) for y in size.op.operands]
         size.depth = 1 + max((part.depth for part in parts if part is not None and not part.is_named), default=0)
         return size.depth > _DEEP and not isinstance(size.op, arith.IndexCastOp)

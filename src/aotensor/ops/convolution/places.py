@@ -27,7 +27,7 @@ def quotient(factor: int, divisor: int) -> Place:
 
 
 def remainder(factor: int, divisor: int) -> Place:
-    """What that division leaves."""
+    """The remainder of that division."""
 
     def place(v: ScalarBuilder, at: Extent) -> Extent:
         whole = at * factor

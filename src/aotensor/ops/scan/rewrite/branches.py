@@ -3,7 +3,7 @@
 ifelse(c, f(x), g(x))     →     branch(c, x ↦ f(x), x ↦ g(x), x)
 
 Values that several choices by one condition need on one side, such as a value and its gradient, are outputs of the
-first branch; its other side returns empty tensors, which are never read. Transposes of constants are no such outputs:
+first branch; its other side returns empty tensors, which are never read. Transposes of constants are not among them:
 each branch has its own, which is read in place.
 """
 
