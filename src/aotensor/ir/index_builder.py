@@ -107,7 +107,7 @@ class IndexBuilder(ScalarBuilder):
         self._numbered = {key: x for key, x in self._numbered.items() if x.ssa not in values}
 
     def operate(self, verb: str, *operands: Any) -> Scalar:
-        """Emit an operator; of extents and ints, what is known stays known and equal computations are emitted once."""
+        """Emit an operator; of extents and ints, known ones stay known and equal computations are emitted once."""
         if any(isinstance(x, Scalar) and x.ssa.type == index for x in operands):
             fold = {"add": self.iadd, "sub": self.isub, "mul": self.imul, "floordiv": self.ifloordiv}.get(verb)
             if fold is not None:

@@ -57,7 +57,7 @@ def table_of(numbers: Sequence[int]) -> Place:
 
 
 def _progressions(numbers: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """(position, number, difference) of the first of each of the longest runs with one difference; 0 in short runs."""
+    """(position, number, difference) where each longest run of equal differences begins; 0 in short runs."""
     start = 0
     while start < len(numbers):
         step = numbers[start + 1] - numbers[start] if start + 1 < len(numbers) else 0

@@ -169,7 +169,7 @@ class _Adjoint:
     """The system of y, λ and μ, joined to one vector.
 
     problem: its integration; the function of the system reads the parameters of f, and y0 for the number of elements.
-    by_slots: the cotangents of the parameters in one step; null or disconnected ones are no part of μ.
+    by_slots: the cotangents of the parameters in one step; μ leaves null and disconnected ones out.
     """
 
     problem: Problem
