@@ -1,4 +1,4 @@
-"""Places: what the counter of a loop contributes to an index of an operand of a convolution."""
+"""Contributions of loop counters to the indices of a convolution's operands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Place: TypeAlias = Callable[[ScalarBuilder, Extent], Extent]
 
 
 def itself(v: ScalarBuilder, at: Extent) -> Extent:
-    """The counter."""
+    """The counter as it is."""
     return at
 
 
@@ -27,7 +27,7 @@ def quotient(factor: int, divisor: int) -> Place:
 
 
 def remainder(factor: int, divisor: int) -> Place:
-    """The remainder of that division."""
+    """The counter times a factor, modulo a divisor."""
 
     def place(v: ScalarBuilder, at: Extent) -> Extent:
         whole = at * factor
@@ -37,7 +37,7 @@ def remainder(factor: int, divisor: int) -> Place:
 
 
 def descending(start: Extent, step: int) -> Place:
-    """From a start down, by a step."""
+    """A start minus the counter times a step."""
     return lambda v, at: start - at * step
 
 
