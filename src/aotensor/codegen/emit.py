@@ -84,10 +84,10 @@ def emit_module(
                 _define_global(result, op, content)
         else:
             raise InternalError(f"emit: {op.name} cannot stand at the top level of loop IR")
-    debug_info, runs = DebugInfo(result, sites), dict[object, Function]()
+    debug_info, loops = DebugInfo(result, sites), dict[object, Function]()
     for op in definitions:
         told = target.vector_bits, threads and system_of(target.triple).has_threads, target.has_half, debug_info
-        _define(functions, op, runs, *told, places)
+        _define(functions, op, loops, *told, places)
     keep_variants(result)
     if target.for_size:
         for function in result.functions:
@@ -146,7 +146,7 @@ def _mark_pointers(function: Function, op: func.FuncOp) -> None:
 def _define(
     functions: Mapping[str, Function],
     op: func.FuncOp,
-    runs: dict[object, Function],
+    loops: dict[object, Function],
     vector_bits: int,
     threads: bool,
     has_half: bool,
@@ -156,7 +156,7 @@ def _define(
     function, block = functions[op.sym_name.data], op.body.block
     scopes = view_scopes(function.module, op)
     told = vector_bits, threads, has_half, debug_info, _first_line(op)
-    emitter = Emitter(function, _HANDLERS, functions, scopes, runs, *told, weights)
+    emitter = Emitter(function, _HANDLERS, functions, scopes, loops, *told, weights)
     emitter.bind(block.args, function.args)
     emitter.run(block.ops)
 

@@ -1,8 +1,13 @@
 """Emit scf.parallel: its chunks form a job for several threads, or are executed sequentially without threads.
 
-scf.parallel (%i) = (0) to (%n) step (%k) {        if k < n: entry.parallel(context, &{f.chunk0.run, k, n, …, x})
-  func.call @f.chunk0(%x, %i, …)              →    else if 0 < n: f.chunk0(x, 0, …)
-}
+scf.parallel (%i) = (0) to (%n) step (%k) {        call f.chunk0.loop(context, n, k, x)
+  func.call @f.chunk0(%x, %i, …)              →
+}                                                  f.chunk0.loop(context, n, k, x):
+                                                     if k < n: entry.parallel(context, &{f.chunk0.run, k, n, …, x})
+                                                     else if 0 < n: f.chunk0(x, 0, …)
+
+Loops around calls of one function, which `merge-functions` makes, share `f.chunk0.loop`; LLVM inlines one with a
+single caller.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ from aotensor.codegen import llvm
 from aotensor.codegen.emit_state import SCALAR_FUNCTION_PREFIX, Emitter, Handler, flat_types
 from aotensor.codegen.entry.code import number
 from aotensor.codegen.entry.threads import CACHE_LINE, Job, declare_parallel
-from aotensor.codegen.llvm import Function, Value
+from aotensor.codegen.llvm import Function, Type, Value
 from aotensor.ir.upstream import ParallelOp, ReduceOp, walk
 from aotensor.passes.keys import Numbers, block_parts
 from aotensor.passes.memory.plan_memory import LANE
@@ -51,28 +56,47 @@ def _chunk(e: Emitter, op: ParallelOp, start: Value, lane: Value) -> Sequence[Va
 
 
 def _on_threads(e: Emitter, op: ParallelOp) -> None:
-    b, captured = e.builder, _captured(e, op)
-    flat = e.flatten(captured)
-    upper, step = (e.register(e.extent(x)) for x in (op.upper, op.step))
-    many, few, one, after = (e.function.append_basic_block(name) for name in ("chunks", "few", "chunk", "done"))
-    b.cbranch(b.icmp_signed("<", step, upper), many, few)
-    b.position_at_end(many)
-    job = _job(e, len(flat))
+    captured = _captured(e, op)
     numbers: Numbers = {x: (k, x.type) for k, x in enumerate(captured)}
     numbers |= {x: x.owner.value for x in _read_around(op) if isinstance(x.owner, arith.ConstantOp)}
     key = tuple(block_parts(op.body.block, numbers))
-    run = e.runs.get(key) or e.runs.setdefault(key, _define_run(e, op, captured))
-    _fill(e, job, {"run": run, "step": step, "upper": upper, **dict.fromkeys(_COUNTERS, number(0))})
+    bounds = [e.register(e.extent(x)) for x in (op.upper, op.step)]
+    shared = e.loops.get(key)
+    if shared is None:
+        shared = e.loops[key] = _define_loop(e, op, captured)
+    else:
+        llvm.mark_function(shared, "noinline")
+    e.builder.call(shared, [e.function.args[-1], *bounds, *e.flatten(captured)])
+
+
+def _define_loop(e: Emitter, op: ParallelOp, captured: Sequence[SSAValue]) -> Function:
+    """Define void f.chunk0.loop(context, upper, step, values), which runs the chunks of a loop.
+
+    values: those that chunks read from outside.
+    """
+    kinds = flat_types([x.type for x in captured])
+    function = _private(e, op, "loop", [llvm.pointer, llvm.i64, llvm.i64, *kinds])
+    loop = e.inside(function, op.location)
+    context, upper, step, *flat = function.args
+    _bind(loop, op, captured, flat)
+    b = loop.builder
+    many, few, one, after = (function.append_basic_block(name) for name in ("chunks", "few", "chunk", "done"))
+    b.cbranch(b.icmp_signed("<", step, upper), many, few)
+    b.position_at_end(many)
+    job, run = _job(loop, len(flat)), _define_run(e, op, captured)
+    _fill(loop, job, {"run": run, "step": step, "upper": upper, **dict.fromkeys(_COUNTERS, number(0))})
     for k, value in enumerate(flat):
-        b.store(value, _address(e, job, ctypes.sizeof(Job) + 8 * k))
-    b.call(declare_parallel(e.module), [e.function.args[-1], job])
+        b.store(value, _address(loop, job, ctypes.sizeof(Job) + 8 * k))
+    b.call(declare_parallel(e.module), [context, job])
     b.branch(after)
     b.position_at_end(few)
     b.cbranch(b.icmp_signed("<", number(0), upper), one, after)
     b.position_at_end(one)
-    _chunk(e, op, number(0), number(0))
+    _chunk(loop, op, number(0), number(0))
     b.branch(after)
     b.position_at_end(after)
+    b.ret_void()
+    return function
 
 
 def _captured(e: Emitter, op: ParallelOp) -> list[SSAValue]:
@@ -113,27 +137,38 @@ def _fill(e: Emitter, job: Value, values: Mapping[str, Value]) -> None:
 
 def _define_run(e: Emitter, op: ParallelOp, captured: Sequence[SSAValue]) -> Function:
     """Define void f.chunk0.run(job, i, lane), which runs a chunk with the values stored after the job."""
-    call = _call(op)
-    assert call is not None
-    name = f"{call.callee.root_reference.data}.run"
-    if name in e.module.globals:  # loops that differ around the call of one function
-        name += str(len(e.runs))
-    function = llvm.function(e.module, name, llvm.void, [llvm.pointer, llvm.i64, llvm.i64])
-    function.linkage = "internal"
-    llvm.mark_function(function, "nounwind")
+    function = _private(e, op, "run", [llvm.pointer, llvm.i64, llvm.i64])
     run = e.inside(function, op.location)
     job, start, lane = function.args
-    for x in _read_around(op):
-        if isinstance(x.owner, arith.ConstantOp):
-            run.set(x, e.value(x))
     kinds = flat_types([x.type for x in captured])
     values = [
         run.builder.load(_address(run, job, ctypes.sizeof(Job) + 8 * k), typ=kind) for k, kind in enumerate(kinds)
     ]
-    run.bind(captured, values)
+    _bind(run, op, captured, values)
     _chunk(run, op, start, lane)
     run.builder.ret_void()
     return function
+
+
+def _private(e: Emitter, op: ParallelOp, kind: str, arguments: Sequence[Type]) -> Function:
+    """Declare the internal function of this kind for a loop, f.chunk0.loop or f.chunk0.run."""
+    call = _call(op)
+    assert call is not None
+    name = f"{call.callee.root_reference.data}.{kind}"
+    if name in e.module.globals:  # loops that differ around the call of one function
+        name += str(len(e.loops))
+    function = llvm.function(e.module, name, llvm.void, arguments)
+    function.linkage = "internal"
+    llvm.mark_function(function, "nounwind")
+    return function
+
+
+def _bind(inside: Emitter, op: ParallelOp, captured: Sequence[SSAValue], values: Sequence[Value]) -> None:
+    """Give the values that chunks read from outside their counterparts in another function."""
+    for x in _read_around(op):
+        if isinstance(x.owner, arith.ConstantOp):
+            inside.run([x.owner])
+    inside.bind(captured, values)
 
 
 HANDLERS: Final[Mapping[type[Operation], Handler]] = {ParallelOp: _parallel}

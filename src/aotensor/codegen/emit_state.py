@@ -147,7 +147,7 @@ class Emitter:
     """One function under construction: its LLVM builder, and the LLVM value of every SSA value so far.
 
     handlers: operation class → the function that emits it. functions: every function of the module by symbol. scopes:
-    alias metadata of views. runs: the functions by which threads run chunks, by the code of the chunk. vector_bits:
+    alias metadata of views. loops: the functions that run the chunks of parallel loops, by the code of a chunk. vector_bits:
     width of the target's vector registers. has_threads: may loops run on several cores? has_half: has the CPU
     instructions between float16 and float32? debug_info: provides the lines of instructions. location: of the function.
     weights: constants in a file, by symbol
@@ -159,7 +159,7 @@ class Emitter:
         handlers: Mapping[type[Operation], Handler],
         functions: Mapping[str, Function],
         scopes: Mapping[SSAValue, Mapping[str, Node]],
-        runs: dict[object, Function],
+        loops: dict[object, Function],
         vector_bits: int,
         has_threads: bool,
         has_half: bool,
@@ -172,7 +172,7 @@ class Emitter:
         self.entry = function.append_basic_block("entry")
         self.builder: Builder = llvm.ir.IRBuilder(self.entry)
         self.builder.debug_metadata = debug_info.begin(function, location)
-        self.functions, self.scopes, self.runs, self.weights = functions, scopes, runs, weights
+        self.functions, self.scopes, self.loops, self.weights = functions, scopes, loops, weights
         self.access_groups: list[Node] = []
         self.on_heap: dict[SSAValue, Value] = {}
         self.growing: dict[int, Value] = {}
@@ -187,7 +187,7 @@ class Emitter:
     def inside(self, function: Function, location: LocationAttr) -> Emitter:
         """A new emitter for another function of the module."""
         told = self.vector_bits, self.has_threads, self.has_half, self.debug_info, location
-        return Emitter(function, self._handlers, self.functions, self.scopes, self.runs, *told, self.weights)
+        return Emitter(function, self._handlers, self.functions, self.scopes, self.loops, *told, self.weights)
 
     def run(self, operations: Iterable[Operation]) -> None:
         """Emit operations in order. One without a line has the line of the enclosing operation."""
