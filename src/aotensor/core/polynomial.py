@@ -70,9 +70,20 @@ class Polynomial:
         """The value of a constant polynomial."""
         return self.terms.get((), Fraction(0)) if all(not key for key in self.terms) else None
 
+    def unknowns(self) -> set[str]:
+        """The names of the run-time values."""
+        return {name for key in self.terms for name, _ in key if name.startswith("#")}
+
     def has_unknowns(self) -> bool:
         """Does the polynomial depend on a run-time value?"""
-        return any(name.startswith("#") for key in self.terms for name, _ in key)
+        return bool(self.unknowns())
+
+    def renamed(self, names: Mapping[str, str]) -> Polynomial:
+        """The polynomial with other names."""
+        if not names:
+            return self
+        changed = {tuple(sorted((names.get(name, name), x) for name, x in key)): y for key, y in self.terms.items()}
+        return Polynomial(changed)
 
     def without_unknowns(self) -> Polynomial:
         """The polynomial with every run-time value set to 1."""

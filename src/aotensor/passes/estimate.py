@@ -120,8 +120,8 @@ class _Counter:
         self.shapes: dict[SSAValue, Shape] = {}
         self.values: dict[SSAValue, Polynomial] = {}
         self.is_exact = True
-        self._called: dict[tuple[str, bool], Polynomial] = {}
-        """Operation counts of called functions, in loops or outside."""
+        self._called: dict[tuple[object, ...], Polynomial] = {}
+        """Operation counts of called functions, in loops or outside; of outlined ones also by arguments."""
 
     def block(self, block: Block) -> Polynomial:
         """Count the operations of one execution of a block."""
@@ -214,17 +214,32 @@ class _Counter:
             self.is_exact = False
             return Polynomial()
         if OUTLINED in function.attributes:
+            return self._outlined(op, function)
+        key = name, self.depth > 0
+        if key not in self._called:
+            self._called[key] = self.block(function.body.block)
+        return self._called[key]
+
+    def _outlined(self, op: func.CallOp, function: func.FuncOp) -> Polynomial:
+        """Count an outlined function as a part of its caller, once for equal arguments up to names of unknowns."""
+        given: dict[str, str] = {}
+        known: list[object] = []
+        for x, argument in zip(op.arguments, function.body.block.args, strict=True):
+            if all(isinstance(use.operation, memref.ViewOp) and use.index == 1 for use in argument.uses):
+                continue  # where a buffer begins in the workspace
+            value, starts = self.values.get(x), self.starts.get(x)
+            given |= {name: f"#{len(given)} given" for name in sorted(value.unknowns() - given.keys())} if value else {}
+            known += [tuple(self.shapes.get(x, ())), value and frozenset(value.renamed(given).terms.items()), id(starts)]
+        key = function.sym_name.data, self.depth > 0, tuple(known)
+        if key not in self._called:
             for x, argument in zip(op.arguments, function.body.block.args, strict=True):
                 self.shapes[argument] = self.shapes.get(x, ())
                 if x in self.values:
                     self.values[argument] = self.values[x]
                 if x in self.starts:
                     self.starts[argument] = self.starts[x]
-            return self.block(function.body.block)
-        key = name, self.depth > 0
-        if key not in self._called:
-            self._called[key] = self.block(function.body.block)
-        return self._called[key]
+            self._called[key] = self.block(function.body.block).renamed(given)
+        return self._called[key].renamed({new: old for old, new in given.items()})
 
     def _linear_algebra(self, name: str, op: func.CallOp) -> Polynomial:
         """Count a LAPACK call, from its integer arguments; for a triangular solve also from its side."""

@@ -25,6 +25,7 @@ class Target:
     smallest_block, largest_block: bounds on the rows of a block.
     loops_together: number of loops of a kernel above which they are outlined.
     smallest_function: smallest number of operations of an outlined loop: a call has a cost, too.
+    fewest_alike: smallest number of equal loops that are outlined although they are smaller.
     inlined_operations: operations of inlined elementary functions in one block outside loops above which these are
     called.
     inlined_in_module: limit of `inlined_operations` for all innermost loops of a module, which calls slow down up to
@@ -76,6 +77,7 @@ class Target:
     largest_block: int = 1024
     loops_together: int = 16
     smallest_function: int = 24
+    fewest_alike: int = 4
     inlined_operations: int = 2000
     inlined_in_module: int = 10_000
     prefetch_distance: int = 32

@@ -8,10 +8,14 @@
 
 LLVM analyses a loop together with all others of its function, such as every address in every loop. Buffers are
 passed as arguments that do not alias, and views of them are recreated inside, so that no information is lost.
+
+A short loop is outlined if the kernel has several such loops, of which `merge-functions` keeps one; so is a sequential
+loop around parallel ones, whose function has the kernel's context as its last argument.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -20,6 +24,7 @@ from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp, UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from aotensor.ir.upstream import ParallelOp, walk
+from aotensor.passes.keys import Numbers, parts_of
 from aotensor.passes.registry import Option, ir_pass
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
@@ -55,12 +60,16 @@ def outline(module: ModuleOp, target: Target) -> None:
         loops = [op for op in walk(kernel) if type(op) is scf.ForOp]
         if len(loops) <= target.loops_together:
             continue
-        for number, loop in enumerate(list(_outermost(kernel.body.block))):
-            if sum(1 for _ in walk(loop)) < target.smallest_function:
+        context = kernel.body.block.args[-1]
+        found = list(_outermost(kernel.body.block))
+        sizes = {loop: sum(1 for _ in walk(loop)) for loop in found}
+        keys = {loop: _key_of(loop) for loop in found if sizes[loop] < target.smallest_function}
+        alike = Counter(keys.values())
+        for number, loop in enumerate(found):
+            if loop in keys and alike[keys[loop]] < target.fewest_alike:
                 continue
-            if any(isinstance(op, ParallelOp) for op in walk(loop)):
-                continue  # its chunks are functions already
-            outlining = Outlining([loop], f"{stem}.loops{number}")
+            given = [context] if any(isinstance(op, ParallelOp) for op in walk(loop)) else []
+            outlining = Outlining([loop], f"{stem}.loops{number}", given)
             if len(loop.results) > 1:
                 missed("{} not outlined: it has more than one scalar result", loop)
             elif not outlining.has_no_alias:
@@ -68,6 +77,15 @@ def outline(module: ModuleOp, target: Target) -> None:
             else:
                 applied("outlined {}: the function has {} loops", loop, len(loops))
                 module.body.block.insert_op_after(_called(outlining, loop), kernel)
+
+
+def _key_of(loop: scf.ForOp) -> tuple[object, ...]:
+    """Equal for loops that differ in the functions that they call, and in what they read from outside but constants."""
+    numbers: Numbers = {}
+    for x in _used_outside([loop]):
+        constant = x.owner.value if isinstance(x.owner, arith.ConstantOp) else None
+        numbers[x] = constant or (len(numbers), x.type)
+    return tuple(parts_of(loop, numbers, numbered=["callee"], located=True))
 
 
 def _called(outlining: Outlining, loop: scf.ForOp) -> func.FuncOp:
@@ -109,9 +127,7 @@ class Outlining:
         """Value from outside → its counterpart in the function."""
         self.arguments: list[SSAValue] = []
         self.location = ops[0].location
-        made = {x for op in ops for inner in walk(op) for x in (*inner.results, *_arguments(inner))}
-        used = dict.fromkeys(x for op in ops for inner in walk(op) for x in inner.operands)
-        self.outside = [x for x in used if x not in made and x not in given]
+        self.outside = [x for x in _used_outside(ops) if x not in given]
 
     @property
     def has_no_alias(self) -> bool:
@@ -163,6 +179,13 @@ class Outlining:
         argument.name_hint = x.name_hint
         self.arguments.append(x)
         self.inside[x] = argument
+
+
+def _used_outside(ops: Sequence[Operation]) -> list[SSAValue]:
+    """The values from outside of operations that they or their regions read, in order."""
+    made = {x for op in ops for inner in walk(op) for x in (*inner.results, *_arguments(inner))}
+    used = dict.fromkeys(x for op in ops for inner in walk(op) for x in inner.operands)
+    return [x for x in used if x not in made]
 
 
 def _arguments(op: Operation) -> list[SSAValue]:
