@@ -27,6 +27,27 @@ def two_sums() -> aot.Function:
     return function([x, y], at.sin(x).sum(), at.sin(y).sum())
 
 
+def two_scaled_sums() -> aot.Function:
+    """The same loop over two vectors, with another coefficient."""
+    x, y = at.vector("x", dtype="float64", shape=("n",)), at.vector("y", dtype="float64", shape=("m",))
+    return function([x, y], *((at.sin(z) * k).sum() for k, z in ((2.5, x), (3.5, y))))
+
+
+def running_sums() -> aot.Function:
+    """Long enough for functions; in each a sequential loop over segments is around chunks, and a short one in it."""
+    x = y = at.vector("x", dtype="float64", shape=("n",))
+    for _ in range(20):
+        y = at.cumsum(y)
+    return function([x], y)
+
+
+def loops_of_steps(steps: int | None) -> aot.Function:
+    """A loop whose last state is read; the number of its steps is known, or not."""
+    x, n = at.vector("x", dtype="float64", shape=("n",)), at.iscalar("steps")
+    last, _ = at.scan(lambda s: at.sin(s), outputs_info=[x], n_steps=n if steps is None else steps)
+    return function([x, n] if steps is None else [x], last[-1])
+
+
 CORE_ROWS: Final[Sequence[Row]] = (
     Row(
         "loops run on several cores",
@@ -132,5 +153,45 @@ CORE_ROWS: Final[Sequence[Row]] = (
         "loops",
         has(r"func\.call @f\.chunk0", 2),
         cores=True,
+    ),
+    Row(
+        "chunks that differ in coefficients are one function",
+        without_pass("merge-functions"),
+        two_scaled_sums,
+        "loops",
+        has(r"func\.call @f\.chunk0\(%\S+, .*\) : \(f64, ", 2),
+        cores=True,
+    ),
+    Row(
+        "what runs equal chunks is emitted once",
+        without_pass("merge-functions"),
+        two_sums,
+        "llvm",
+        has(r'call void @"f\.chunk0\.loop"', 2),
+        cores=True,
+    ),
+    Row(
+        "loops around chunks are functions in long kernels",
+        without_pass("outline"),
+        running_sums,
+        "loops",
+        has(r"func\.call @f\.loops0\(.*%context\)", 20),
+        cores=True,
+    ),
+    Row(
+        "short loops of which there are several are functions in long kernels",
+        on_machine(fewest_alike=1000),
+        running_sums,
+        "loops",
+        has(r"func\.call @f\.loops0\("),
+        cores=True,
+    ),
+    Row(
+        "the last state of so many steps is read where it is",
+        not_for(lambda: loops_of_steps(None)),
+        lambda: loops_of_steps(10),
+        "loops",
+        lacks(r"arith\.select .* : memref"),
+        part="kernel",
     ),
 )

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, TypeGuard
 
 from xdsl.dialects import arith, func
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import FloatAttr
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from aotensor.codegen import llvm
 from aotensor.codegen.emit_state import SCALAR_FUNCTION_PREFIX, Emitter, Handler, flat_types
@@ -58,7 +59,7 @@ def _chunk(e: Emitter, op: ParallelOp, start: Value, lane: Value) -> Sequence[Va
 def _on_threads(e: Emitter, op: ParallelOp) -> None:
     captured = _captured(e, op)
     numbers: Numbers = {x: (k, x.type) for k, x in enumerate(captured)}
-    numbers |= {x: x.owner.value for x in _read_around(op) if isinstance(x.owner, arith.ConstantOp)}
+    numbers |= {x: x.op.properties["value"] for x in _read_around(op) if _is_literal(x)}
     key = tuple(block_parts(op.body.block, numbers))
     bounds = [e.register(e.extent(x)) for x in (op.upper, op.step)]
     shared = e.loops.get(key)
@@ -100,8 +101,13 @@ def _define_loop(e: Emitter, op: ParallelOp, captured: Sequence[SSAValue]) -> Fu
 
 
 def _captured(e: Emitter, op: ParallelOp) -> list[SSAValue]:
-    """The values that a chunk reads from outside, except constants."""
-    return [x for x in _read_around(op) if not isinstance(x.owner, arith.ConstantOp)]
+    """The values that a chunk reads from outside, except literals."""
+    return [x for x in _read_around(op) if not _is_literal(x)]
+
+
+def _is_literal(x: SSAValue) -> TypeGuard[OpResult]:
+    """Is a value a constant, but no number that loops around the call of one function may differ in?"""
+    return isinstance(x.owner, arith.ConstantOp) and not isinstance(x.owner.value, FloatAttr)
 
 
 def _read_around(op: ParallelOp) -> dict[SSAValue, None]:
@@ -165,9 +171,7 @@ def _private(e: Emitter, op: ParallelOp, kind: str, arguments: Sequence[Type]) -
 
 def _bind(inside: Emitter, op: ParallelOp, captured: Sequence[SSAValue], values: Sequence[Value]) -> None:
     """Give the values that chunks read from outside their counterparts in another function."""
-    for x in _read_around(op):
-        if isinstance(x.owner, arith.ConstantOp):
-            inside.run([x.owner])
+    inside.run(x.op for x in _read_around(op) if _is_literal(x))
     inside.bind(captured, values)
 
 

@@ -147,7 +147,7 @@ class Emitter:
     """One function under construction: its LLVM builder, and the LLVM value of every SSA value so far.
 
     handlers: operation class → the function that emits it. functions: every function of the module by symbol. scopes:
-    alias metadata of views. loops: the functions that run the chunks of parallel loops, by the code of a chunk. vector_bits:
+    alias metadata of views. loops: the functions that run the chunks of parallel loops, by code. vector_bits:
     width of the target's vector registers. has_threads: may loops run on several cores? has_half: has the CPU
     instructions between float16 and float32? debug_info: provides the lines of instructions. location: of the function.
     weights: constants in a file, by symbol

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, lru_cache
-from typing import Final, TypeAlias, get_args
+from functools import lru_cache
+from typing import Final, TypeAlias
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import AnyFloat, Float32Type, IntegerAttr, MemRefType, ModuleOp, VectorType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import Float32Type, IntegerAttr, MemRefType, ModuleOp, VectorType
+from xdsl.ir import Block, Operation, SSAValue
 
 from aotensor.core.polynomial import Monomial, Polynomial
 from aotensor.ir.types import element_bytes, index, lane_type
@@ -28,6 +28,7 @@ from aotensor.passes.lapack.routines import PREFIX as LAPACK_PREFIX
 from aotensor.passes.lapack.routines import WORK
 from aotensor.passes.nest.cores.chunks import CHUNK_SIZE, CHUNKS
 from aotensor.passes.outlining.outline import OUTLINED
+from aotensor.passes.report.flops import float_lanes, flops_of
 from aotensor.passes.scalar_math.table import is_lane_function
 
 Shape: TypeAlias = Sequence[int | str | None]
@@ -159,10 +160,10 @@ class _Counter:
     def _count_operation(self, op: Operation) -> Polynomial:
         """Count one operation: its own flops, and the elements that it reads or writes."""
         if not self._places.isdisjoint(op.operands) or (
-            isinstance(op, memref.LoadOp) and op.memref not in self.starts and not _lanes(op.res.type)
+            isinstance(op, memref.LoadOp) and op.memref not in self.starts and not float_lanes(op.res.type)
         ):
-            self._places.update(x for x in op.results if not _lanes(x.type))
-        count = _flops(op)
+            self._places.update(x for x in op.results if not float_lanes(x.type))
+        count = flops_of(op)
         if count:
             kind = lane_type(op.results[0].type)
             name = "scalar" if not self.depth else "f32" if isinstance(kind, Float32Type) else "f64"
@@ -213,33 +214,34 @@ class _Counter:
         if function is None or function.is_declaration:
             self.is_exact = False
             return Polynomial()
-        if OUTLINED in function.attributes:
-            return self._outlined(op, function)
-        key = name, self.depth > 0
-        if key not in self._called:
-            self._called[key] = self.block(function.body.block)
-        return self._called[key]
+        outlined = function.body.block.args if OUTLINED in function.attributes else ()
+        return self._body(function, list(zip(op.arguments, outlined, strict=bool(outlined))))
 
-    def _outlined(self, op: func.CallOp, function: func.FuncOp) -> Polynomial:
-        """Count an outlined function as a part of its caller, once for equal arguments up to names of unknowns."""
-        given: dict[str, str] = {}
+    def _body(self, function: func.FuncOp, given: Sequence[tuple[SSAValue, SSAValue]]) -> Polynomial:
+        """Count the body of a function, once for equal arguments up to names of unknowns.
+
+        given: values that are known of its caller's, and its arguments; those of an outlined function.
+        """
+        names: dict[str, str] = {}
         known: list[object] = []
-        for x, argument in zip(op.arguments, function.body.block.args, strict=True):
+        for x, argument in given:
             if all(isinstance(use.operation, memref.ViewOp) and use.index == 1 for use in argument.uses):
                 continue  # where a buffer begins in the workspace
             value, starts = self.values.get(x), self.starts.get(x)
-            given |= {name: f"#{len(given)} given" for name in sorted(value.unknowns() - given.keys())} if value else {}
-            known += [tuple(self.shapes.get(x, ())), value and frozenset(value.renamed(given).terms.items()), id(starts)]
+            for name in sorted(value.unknowns()) if value else ():
+                names.setdefault(name, f"#{len(names)} given")
+            terms = value and frozenset(value.renamed(names).terms.items())
+            known += [tuple(self.shapes.get(x, ())), terms, id(starts)]
         key = function.sym_name.data, self.depth > 0, tuple(known)
         if key not in self._called:
-            for x, argument in zip(op.arguments, function.body.block.args, strict=True):
+            for x, argument in given:
                 self.shapes[argument] = self.shapes.get(x, ())
                 if x in self.values:
                     self.values[argument] = self.values[x]
                 if x in self.starts:
                     self.starts[argument] = self.starts[x]
-            self._called[key] = self.block(function.body.block).renamed(given)
-        return self._called[key].renamed({new: old for old, new in given.items()})
+            self._called[key] = self.block(function.body.block).renamed(names)
+        return self._called[key].renamed({new: old for old, new in names.items()})
 
     def _linear_algebra(self, name: str, op: func.CallOp) -> Polynomial:
         """Count a LAPACK call, from its integer arguments; for a triangular solve also from its side."""
@@ -375,36 +377,10 @@ _MOVED: Final = (arith.IndexCastOp, arith.ExtSIOp, arith.SelectOp)  # of a quoti
 _OTHERS: Final = (arith.ConstantOp, memref.DimOp, arith.MinSIOp, arith.MaxSIOp, memref.LoadOp)
 _INTEGERS: Final = frozenset({*_OTHERS, *_MOVED, *_ARITHMETIC})
 _NESTED: Final = frozenset({scf.ForOp, ParallelOp, scf.IfOp, func.CallOp, scf.WhileOp})
-_FREE: Final = frozenset(
-    {"constant", "select", "cmpf", "bitcast", "extf", "truncf", "sitofp", "uitofp", "copysign", "absf"}
-)
-
 _ACCESSES: Final = frozenset(
     {"vector.load", "vector.store", "vector.maskedload", "vector.maskedstore", "vector.gather", "vector.transfer_read",
      "vector.transfer_write"}
 )  # fmt: skip
 
-_FLOATS: Final = frozenset(get_args(AnyFloat))
 _DYNAMIC: Final = frozenset({-(2**63)})
 """MLIR's marker of a dynamic extent."""
-
-
-def _flops(op: Operation) -> int:
-    """Floating-point operations of one operation other than a loop or call; comparisons and casts count nothing."""
-    if op.name == "vector.reduction":
-        return max((_lanes(x.type) for x in op.operands), default=0)
-    each = _flops_of_a_lane(op.name)
-    return each * _lanes(op.results[0].type) if each and op.results else 0
-
-
-@cache
-def _flops_of_a_lane(operation: str) -> int:
-    """Operations per lane, by an operation's name; a call counts as one instruction."""
-    dialect, _, name = operation.partition(".")
-    return 2 if name == "fma" else int(name == "call" or (dialect in ("arith", "math") and name not in _FREE))
-
-
-def _lanes(kind: Attribute) -> int:
-    """The number of floating-point values in a result of this type."""
-    count = kind.element_count() if isinstance(kind, VectorType) else 1
-    return count if type(lane_type(kind)) in _FLOATS else 0

@@ -262,10 +262,10 @@ class _ScanLowering:
         later = b.row(state.rows, where, state.extents)
         return b.choose(is_first, *(self._chunk_rows(x, state.extents) for x in (first, later)))
 
-    def _slot(self, state: _State, step: Extent) -> Scalar:
+    def _slot(self, state: _State, step: Extent) -> Extent:
         """The row of the ring buffer that holds a state's value of a step. Steps are numbered from −depth."""
         length = state.depth + 1
-        return self.b.index(step + length) % length
+        return (step + length) % length
 
     def _output(self, state: _State, t: Scalar, row: Extent) -> SSAValue | None:
         """The buffer for the new value of a state; None for a scalar state, whose value the body returns."""
@@ -300,14 +300,21 @@ class _ScanLowering:
             if state.is_scalar:
                 self.caller.bind(state.result, values[-1])
                 continue
-            assert state.rows is not None
-            last = self._slot(state, taken - 1)
-            source = b.choose(
-                b.compare("eq", b.index(taken), b.index(0)),
-                b.row(state.initial, state.depth - 1, state.extents),
-                b.row(state.rows, last, state.extents),
-            )
+            source = self._last(state, taken)
             target = self.caller.buffer(state.result)
             b.nest(state.extents, lambda at, x=source, y=target: b.store(b.fetch(x, at, "raw"), y, at))  # type: ignore[misc]
         if self.op.conditional is not None:
             self.caller.bind(self.op.outputs[-1], b.cast(b.index(taken), "int64"))
+
+    def _last(self, state: _State, taken: Extent) -> SSAValue:
+        """The value of a state after all steps."""
+        b = self.b
+        assert state.rows is not None
+        steps = b.as_extent(taken) if isinstance(taken, Scalar) else taken
+        if steps == 0:
+            return b.row(state.initial, state.depth - 1, state.extents)
+        later = b.row(state.rows, self._slot(state, steps - 1), state.extents)
+        if isinstance(steps, int):
+            return later
+        first = b.row(state.initial, state.depth - 1, state.extents)
+        return b.choose(b.compare("eq", b.index(steps), b.index(0)), first, later)
