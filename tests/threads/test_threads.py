@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from aotensor.codegen.llvm import mark_function
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.parts import core_part
 from aotensor.codegen.targets.linkage import read_linkage
+from aotensor.driver.recipe import Options, emit, lower
 from aotensor_runtime.abi import HEADER
 from aotensor_runtime.elf import ElfFile
 
@@ -168,6 +170,30 @@ def test_a_limit_is_that_of_the_call_alone(folder: Path) -> None:
     """Threads that are there beside the caller's after calls with a limit of 1, without one, and with 3."""
     settings = {"AOTENSOR_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"}
     ran(sys.executable, "-c", LIMITS, folder / "libmodel.so", **settings)
+
+
+def body(module: Any, name: str) -> str:
+    return str(next(function for function in module.functions if function.name == name))
+
+
+def test_threads_are_told_that_a_call_has_ended() -> None:
+    """After the kernel, so that they sleep; without a pool there is nobody to tell."""
+    machine = Machine.parse(None, "generic", None, 1)
+    after = body(core_part("", True).make(machine), "entry.run").partition("call i32 %")[2]
+    assert 'call void @"entry.rest"(i64 0)' in after
+    assert "entry.rest" not in str(core_part("", False).make(machine))
+
+
+@pytest.mark.parametrize("has_loops", [True, False])
+def test_threads_sleep_where_lapack_has_its_own(has_loops: bool) -> None:
+    """Before each call of the caller's function, in a library that has a pool."""
+    x = at.matrix("x", dtype="float64", shape=("n", "n"))
+    f = aot.function(
+        [x], at.linalg.cholesky(at.exp(x) if has_loops else x), name="f", disable_passes=["parallelize"][has_loops:]
+    )
+    text = str(emit(lower([f], Options(), texts=())))
+    call = text[text.index('define internal i32 @"aot_lapack_potrf.f64"') :]
+    assert ('call void @"entry.rest"(i64 -1)' in call) == has_loops
 
 
 def test_the_pool_under_thread_sanitizer(cc: str, tmp_path: Path) -> None:

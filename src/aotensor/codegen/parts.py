@@ -76,12 +76,13 @@ def core_part(prefix: str, threads: bool, heap: bool = True, freestanding: bool 
     def make(machine: Machine) -> Module:
         module = empty_module(machine)
         constants = Constants(module)
-        define_core(constants, heap)
+        has_pool = threads and system_of(machine.triple).has_threads
+        define_core(constants, heap, has_pool)
         define_library_entries(constants, prefix)
         if is_for_python(machine.triple, freestanding):
             define_python_entries(constants, prefix)
             define_callbacks(constants, prefix)
-        if threads and system_of(machine.triple).has_threads:
+        if has_pool:
             define_parallel(constants)
         return module
 

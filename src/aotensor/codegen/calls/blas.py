@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from aotensor.codegen.entry.code import Code, number
+from aotensor.codegen.entry.threads import PARALLEL, rest
 from aotensor.codegen.llvm import Module, Type, Value, constant, f32, f64, i1, i8, i32, i64, ir, pointer, void
 from aotensor.passes.gemm.dispatch import BLAS_PREFIX
 from aotensor_runtime.abi import END_OF_SMALLEST_CONTEXT, Blas, Context
@@ -46,6 +47,8 @@ def _define(module: Module, symbol: str, field: str, element: Type) -> None:
     extents = [x for x in code.arguments if x.type == i64]
     code.ret_if(code.any(*(code.less(number(_LARGEST), x) for x in extents)), no)
     arguments = _fortran_arguments(code, element)
+    if PARALLEL in module.globals:
+        rest(code, forever=True)  # the caller's functions have threads of their own
     code.call_field(table, Blas, field, ir.FunctionType(void, [pointer] * len(arguments)), arguments)
     code.ret(constant(i1, 1))
 

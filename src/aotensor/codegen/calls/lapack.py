@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from aotensor.codegen.entry.code import Code, number
+from aotensor.codegen.entry.threads import PARALLEL, rest
 from aotensor.codegen.llvm import Module, Type, Value, constant, f32, f64, i8, i32, i64, ir, pointer, void
 from aotensor.passes.lapack.routines import COMPLEX_ROUTINES, PREFIX, ROUTINES, TOO_LARGE, function_name
 from aotensor_runtime.abi import Blas, Context
@@ -43,6 +44,8 @@ def _define(module: Module, symbol: str, letters: str, suffix: str) -> None:
     info = code.on_stack(constant(i32, 0))
     addresses = [_address(code, letter, [given.pop(0) for _ in kinds[letter]], info, suffix) for letter in letters]
     kind = ir.FunctionType(void, [pointer] * len(addresses))
+    if PARALLEL in module.globals:
+        rest(code, forever=True)  # the caller's functions have threads of their own
     table = code.field(given[0], Context, "blas")
     code.call_field(table, Blas, function_name(symbol), kind, addresses)
     code.ret(code.builder.load(info, typ=i32))

@@ -52,9 +52,12 @@ def declare_core(module: Module) -> Core:
     return Core(uniform, typed)
 
 
-def define_core(constants: Constants, has_heap: bool = True) -> None:
-    """Define the functions of `declare_core`; only these are visible to other modules. has_heap: as `Shared`."""
-    shared = Shared(constants, has_heap)
+def define_core(constants: Constants, has_heap: bool = True, has_threads: bool = False) -> None:
+    """Define the functions of `declare_core`; only these are visible to other modules.
+
+    has_heap, has_threads: as in `Shared`
+    """
+    shared = Shared(constants, has_heap, has_threads)
     extents, run = steps.define_extents(shared), steps.define_run(shared)
     take_output = steps.define_take_output(shared)
     finish = _define_finish(shared)

@@ -12,16 +12,18 @@ from aotensor.codegen.entry import text as say
 from aotensor.codegen.entry.arrays import Arrays, define_arrays
 from aotensor.codegen.entry.code import NULL, Code, Slot, number, status
 from aotensor.codegen.entry.tables import COLUMNS, PATTERN, Argument, Constants, Frame, Table
+from aotensor.codegen.entry.threads import rest
 from aotensor.codegen.llvm import Function, Type, Value, constant, function, i1, i32, i64, ir, pointer, void
 from aotensor_runtime.abi import DTYPE_CODES, SMALLEST_KEPT, WORKSPACE_ALIGNMENT, Array, Blas, Context, Kept, Status
 
 
 @dataclass
 class Shared:
-    """State that the fixed functions share during construction. has_heap: may they call malloc?"""
+    """What the fixed functions share. has_heap: may they call malloc? has_threads: is there a pool of threads?"""
 
     constants: Constants
     has_heap: bool = True
+    has_threads: bool = False
 
     def __post_init__(self) -> None:
         module = self.constants.module
@@ -284,8 +286,7 @@ def _refuse_repeats(s: Step, name: Value, array: Value, shape: Value, rank: Valu
 def define_extents(shared: Shared) -> Function:
     """Define entry.extents(frame): compute the extents of the outputs and the bytes of workspace."""
     s = Step(shared, "entry.extents")
-    detail = s.alloca(i64, 4)
-    s.clear(detail, number(4))
+    s.clear(detail := s.alloca(i64, 4), number(4))
     shapes, ranks = s.of_frame("shapes"), s.of_table("output_ranks")
     extents = s.at(shapes, s.of_table("input_ranks"), 8)
     kind = ir.FunctionType(i32, [pointer, pointer, pointer, pointer, i64, pointer, pointer])
@@ -307,8 +308,7 @@ def define_run(shared: Shared) -> Function:
     s = Step(shared, "entry.run", [pointer, i64])
     _, workspace, room = s.arguments
     b = s.builder
-    last = b.add(s.of_table("input_ranks"), s.of_table("output_ranks"))
-    needed = s.item(s.of_frame("shapes"), last)
+    needed = s.item(s.of_frame("shapes"), b.add(s.of_table("input_ranks"), s.of_table("output_ranks")))
     limit = number((1 << 63) - 1 - WORKSPACE_ALIGNMENT)
     s.fail_when(s.below(limit, needed), Status.TOO_LARGE, say.TOO_LARGE_WORKSPACE)
     total = b.add(needed, number(WORKSPACE_ALIGNMENT))
@@ -320,13 +320,14 @@ def define_run(shared: Shared) -> Function:
             block.set(s.at(own.get(), _HEAD, 1))
     else:
         s.fail_when(is_short, Status.NO_MEMORY, say.NO_HEAP_WORKSPACE, total)
-    detail = s.alloca(i64, 4)
-    s.clear(detail, number(4))
+    s.clear(detail := s.alloca(i64, 4), number(4))
     kind = ir.FunctionType(i32, [pointer, pointer, pointer, pointer, i64, pointer, pointer])
     start = s.align_up(block.get(), WORKSPACE_ALIGNMENT)
     given = [s.of_frame(name) for name in ("data", "shapes", "kept")]
     arguments = [*given, start, needed, detail, s.of_frame("context")]
     check = s.call_field(s.of_frame("table"), Table, "kernel", kind, arguments)
+    if shared.has_threads:
+        rest(s)
     if shared.has_heap:
         with s.when(s.builder.not_(s.is_null(kept.get()))):
             is_allowed = s.less(s.item(own.get(), 0), s.field(kept.get(), Kept, "limit"))
@@ -385,8 +386,8 @@ def _need_functions(s: Step) -> None:
             is_known = s.less(offset, s.field(blas, Blas, "struct_size"))
             with s.when(is_known):
                 found.set(s.builder.load(s.at(blas, offset, 1), typ=pointer))
-        name = s.item(s.of_table("need_names"), i, pointer)
-        s.fail_when(s.is_null(found.get()), Status.NO_FUNCTION, say.NO_FUNCTION, name)
+        told = say.NO_FUNCTION, s.item(s.of_table("need_names"), i, pointer)
+        s.fail_when(s.is_null(found.get()), Status.NO_FUNCTION, *told)
 
 
 def _give_check(s: Step, check: Value, detail: Value) -> None:

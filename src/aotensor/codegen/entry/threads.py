@@ -5,8 +5,12 @@ private memory. So threads may come late or not at all, and their number changes
 lane 0.
 
 The pool starts with the first job that needs it. It runs one job at a time; a caller that finds it busy runs its job
-alone. After a `fork` the child creates a new pool, and the destructor of the library stops its threads before the code
-is unmapped; Windows has neither, so its code stays loaded. Differences between systems are in `primitives`.
+alone. While a call runs, threads that have had a job wait for the next one awake, as it costs more to wake them than
+the short loops in between take; `entry.rest` ends that after a call, and forever once a call has used the caller's
+LAPACK: threads of its own wait awake, too, and would have no core.
+
+After a `fork` the child creates a new pool, and the destructor of the library stops its threads before the code is
+unmapped; Windows has neither, so its code stays loaded. Differences between systems are in `primitives`.
 """
 
 from __future__ import annotations
@@ -24,7 +28,11 @@ from aotensor_runtime.abi import MAX_THREADS, Context
 
 PARALLEL: Final = "entry.parallel"
 CACHE_LINE: Final = 64
-_SPINS: Final = 1 << 14  # spins before a thread sleeps: 5 to 20 microseconds
+REST: Final = "entry.rest"
+_SPINS: Final = 1 << 14
+"""Looks before a thread sleeps: 5 to 20 microseconds."""
+_EAGER_SPINS: Final = 1 << 17
+"""The same within a call: about 100 microseconds."""
 _OBJECT: Final = 16  # words for a mutex or a condition variable of any libc
 
 
@@ -54,7 +62,8 @@ class Pool(ctypes.Structure):
     owner: the process that has created them, negative during creation; 0 for none. busy: is a job running? limit:
     default number of threads of a job. count: number of waiting threads in addition to the caller's. job: the running
     job. wanted, taken, active: numbers of threads that may join it, have joined it, and are working on it. generation:
-    number of the job. stop: must threads end?
+    number of the job. stop: must threads end? eager: do threads wait awake for
+    the next job? 0: from the next job on, -1: never.
     """
 
     _fields_ = (
@@ -68,6 +77,7 @@ class Pool(ctypes.Structure):
         ("active", ctypes.c_int64),
         ("generation", ctypes.c_int64),
         ("stop", ctypes.c_int64),
+        ("eager", ctypes.c_int64),
         ("mutex", ctypes.c_int64 * _OBJECT),
         ("wake", ctypes.c_int64 * _OBJECT),
         ("idle", ctypes.c_int64 * _OBJECT),
@@ -82,8 +92,15 @@ def declare_parallel(module: Module) -> Function:
     return declared
 
 
+def rest(c: Code, forever: bool = False) -> None:
+    """Call void entry.rest(eager): threads of the pool need not wait awake. forever: nor after later jobs."""
+    declared = function(c.module, REST, void, [i64])
+    declared.linkage = HIDDEN
+    c.builder.call(declared, [number(-1 if forever else 0)])
+
+
 def define_parallel(constants: Constants) -> None:
-    """Define entry.parallel, and the pool with its destructor."""
+    """Define entry.parallel and entry.rest, and the pool with its destructor."""
     _Threads(constants).define()
 
 
@@ -106,6 +123,7 @@ class _Threads:
         start = self._define_start(worker)
         on_pool = self._define_on_pool(lane, ready, start)
         self._define_parallel(lane, on_pool)
+        self._define_rest()
         if self.system.ends:
             self._define_end()
 
@@ -215,6 +233,8 @@ class _Threads:
             self._set(c, "job", job)
             self._set(c, "wanted", others)
             self._set(c, "taken", number(0))
+            with c.when(c.equal(self._atomic(c, "eager"), number(0))):
+                b.atomic_rmw("xchg", self._address(c, "eager"), number(1), "release")
             b.atomic_rmw("add", self._address(c, "generation"), number(1), "release")
             self._unlock(c)
             with b.if_else(c.equal(others, number(1))) as (one, several):
@@ -227,7 +247,7 @@ class _Threads:
             chunks, looks = _chunks(c, job), c.slot(i64, number(_SPINS))
 
             def others_work() -> Value:  # a thread has finished its chunks before it leaves the job
-                return c.any(c.differs(_done(c, job), chunks), c.differs(self._active(c), number(0)))
+                return c.any(c.differs(_done(c, job), chunks), c.differs(self._atomic(c, "active"), number(0)))
 
             with c.loop_while(lambda: c.all(others_work(), c.differs(looks.get(), number(0)))):
                 looks.add(-1)
@@ -248,7 +268,7 @@ class _Threads:
 
         def is_new() -> Value:
             is_there = c.builder.not_(c.is_null(self._get(c, "job")))
-            return c.all(is_there, c.differs(self._generation(c), seen.get()))
+            return c.all(is_there, c.differs(self._atomic(c, "generation"), seen.get()))
 
         def has_nothing() -> Value:
             return c.builder.not_(c.any(c.differs(self._get(c, "stop"), number(0)), is_new()))
@@ -259,7 +279,7 @@ class _Threads:
             return c.equal(self._get(c, "stop"), number(0))
 
         with c.loop_while(goes_on):
-            seen.set(self._generation(c))
+            seen.set(self._atomic(c, "generation"))
             taken = self._get(c, "taken")
             with c.when(c.less(taken, self._get(c, "wanted"))):
                 job, own = self._get(c, "job"), b.add(taken, number(1))
@@ -273,21 +293,29 @@ class _Threads:
                 with c.when(c.equal(left, number(0))):
                     self.system.wake_one(c, self._address(c, "idle"))
                 self._unlock(c)  # the next job often follows immediately
-                looks = c.slot(i64, number(_SPINS))
-                with c.loop_while(
-                    lambda: c.all(c.equal(self._generation(c), seen.get()), c.differs(looks.get(), number(0)))
-                ):
-                    looks.add(-1)
+                looks = c.slot(i64, number(0))
+
+                def waits() -> Value:
+                    most = b.select(c.less(number(0), self._atomic(c, "eager")), number(_EAGER_SPINS), number(_SPINS))
+                    return c.all(c.equal(self._atomic(c, "generation"), seen.get()), c.less(looks.get(), most))
+
+                with c.loop_while(waits):
+                    looks.add(1)
                 self._lock(c)
         self._unlock(c)
         c.ret(NULL)
         return c.function
 
-    def _active(self, c: Code) -> Value:
-        return c.builder.load_atomic(self._address(c, "active"), "acquire", 8, typ=i64)
+    def _atomic(self, c: Code, name: str) -> Value:
+        return c.builder.load_atomic(self._address(c, name), "acquire", 8, typ=i64)
 
-    def _generation(self, c: Code) -> Value:
-        return c.builder.load_atomic(self._address(c, "generation"), "acquire", 8, typ=i64)
+    def _define_rest(self) -> None:
+        c = self._code(REST, void, [i64])
+        c.function.linkage = HIDDEN
+        (eager,) = c.arguments
+        with c.when(c.all(c.less(number(-1), before := self._atomic(c, "eager")), c.differs(before, eager))):
+            c.builder.atomic_rmw("xchg", self._address(c, "eager"), eager, "release")
+        c.builder.ret_void()
 
     def _define_start(self, worker: Function) -> Function:
         """Define i64 entry.start(wanted): start threads until there are `wanted`; return their number."""
@@ -323,7 +351,7 @@ class _Threads:
         c.ret_if(c.equal(found, own), status(0))
         won = b.extract_value(b.cmpxchg(owner, found, own, "acq_rel", "acquire"), 1)
         c.ret_if(b.not_(won), status(0))
-        for name in ("busy", "count", "wanted", "taken", "active", "generation", "stop"):
+        for name in ("busy", "count", "wanted", "taken", "active", "generation", "stop", "eager"):
             self._set(c, name, number(0))
         self._set(c, "job", NULL)
         objects = [self._address(c, name) for name in ("mutex", "wake", "idle")]
