@@ -117,11 +117,12 @@ Written by `python -m tools.judges cutest --page`. Problems of [CUTEst](https://
 `from_jax` imports objective and constraints, `aot.nlp` makes their sparse derivatives. The reference is JAX {jax}.
 
 - error: the largest of the differences of value, constraints, gradient, Jacobian of the constraints and Hessian of the
-  Lagrangian, at the start and at two random points, each relative to the largest element; 1e-8 is allowed. From 2001
-  variables on, products of Jacobian and Hessian with three random vectors are compared, and JAX has no dense Hessian.
+  Lagrangian, at the start and at two random points (not where the functions themselves are infinite or nan), each
+  relative to the largest element; 1e-8 is allowed. From 2001 variables on, products of Jacobian and Hessian with three
+  random vectors are compared, and JAX has no dense Hessian.
 - entries: stored entries of the lower triangle of the Hessian, and of the Jacobian; asdex: those of
-  [asdex](https://github.com/adrhill/asdex), which detects patterns by tracing JAX. All elements that are not zero at
-  one of the points must be stored.
+  [asdex](https://github.com/adrhill/asdex), which detects patterns by tracing JAX. All elements that are not zero,
+  beyond rounding, at one of the points must be stored.
 - Both differentiate the Lagrangian f + λ·g with fixed random λ. Hessians are dense in JAX, by `jax.hessian`, and the
   sparse lower triangle in aotensor. Times of a call are the shortest of many averages on fixed buffers, on one core;
   compile times are processor seconds from the Python function to a program that can be called.
