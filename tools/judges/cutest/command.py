@@ -7,6 +7,7 @@ import importlib.util
 import json
 import random
 import sys
+from collections.abc import Set
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,8 +48,7 @@ def run(options: argparse.Namespace) -> int:
     sys.stdout.write(", ".join(f"{count} {key}" for key, count in counts.items()) + "\n")
     if options.page:
         PAGE.parent.mkdir(exist_ok=True)
-        drawn = options.sample or len(chosen), options.sample, options.seed, options.largest
-        write_page(PAGE, page(rows, *drawn, is_noisy=options.noisy))
+        write_page(PAGE, page(rows, _description(set(chosen)), is_noisy=options.noisy))
     return 1 if counts["wrong"] else 0
 
 
@@ -66,6 +66,16 @@ def _chosen(options: argparse.Namespace) -> list[str]:
     if options.sample is not None:
         random.Random(options.seed).shuffle(fitting)
     return fitting[: options.sample]
+
+
+def _description(names: Set[str]) -> str:
+    """Which problems these are: all up to a size, and some of those beyond."""
+    import sif2jax
+
+    sizes = {one.name: one.y0.size for one in sif2jax.problems}
+    least = min((size for name, size in sizes.items() if name not in names), default=max(sizes.values()) + 1)
+    small = sum(size < least for size in sizes.values())
+    return f"the {small} with fewer than {least} variables, and {len(names) - small} of {len(sizes) - small} others"
 
 
 def _line(found: dict[str, Any]) -> str:

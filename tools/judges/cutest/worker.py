@@ -137,6 +137,11 @@ class Theirs:
         self.along = jax.jit(lambda y, w, v: jax.jvp(lambda z: jax.grad(lagrangian)(z, w), [y], [v])[1])
         self.slope_along = jax.jit(lambda y, v: jax.jvp(lambda z: program(z)[1], [y], [v])[1])
 
+    def is_finite(self, x: Numbers, lam: Numbers) -> bool:
+        """Have the functions values and a gradient at a point?"""
+        value, slope = self.both(x, lam)
+        return all(np.isfinite(y).all() for y in (*self.values(x), value, slope))
+
     def pairs(self, ours: Ours, x: Numbers, lam: Numbers) -> dict[str, tuple[Any, Any]]:
         """Our results and JAX's at a point, by name."""
         f, g = self.values(x)
@@ -243,7 +248,7 @@ def measured(problem: Any) -> dict[str, Any]:
     ours = Ours(program, start.size, m)
     theirs = Theirs(program, start, lam)
     errors = dict.fromkeys(("f", "g", "value", "gradient", "jacobian", "hessian"), 0.0)
-    points = [x for x in points_of(problem) if all(np.isfinite(y).all() for y in theirs.values(x))] or [start]
+    points = [x for x in points_of(problem) if theirs.is_finite(x, lam)] or [start]
     for x in points:
         for key, (a, b) in theirs.pairs(ours, x, lam).items():
             errors[key] = max(errors[key], difference(a, b))
