@@ -35,7 +35,8 @@ from aotensor.ops.index import IncSubtensor, Subtensor
 from aotensor.ops.integer_indexing import AdvancedSubtensor, IncAdvancedSubtensor
 from aotensor.ops.linear import ConstantOp, DiscreteOp
 from aotensor.ops.permute_rows import PermuteRowElements
-from aotensor.ops.reduce.recurrence import Shift
+from aotensor.ops.reduce.cumulate import CumProd, CumSum
+from aotensor.ops.reduce.recurrence import LinearRecurrence, Shift
 from aotensor.ops.shape.axes import DimShuffle
 from aotensor.ops.shape.broadcast import SpecifyShape
 from aotensor.ops.shape.extent_checks import ExtentCheck
@@ -133,6 +134,8 @@ class _Structure:
             return {y: self._contracted(node, op) for y in live}
         if isinstance(op, Convolution):
             return {y: self._convolved(node, op) for y in live}
+        if isinstance(op, CumSum | CumProd | LinearRecurrence) and self._is_small_triangle(node):
+            return {live[0]: self._running(node)}
         if isinstance(op, AxisOp) and len({self._shape(v) for v in node.inputs}) == 1:
             return {y: self._along_axes(node, y) for y in live}
         return {y: self._all_of(node, y) for y in live}
@@ -266,6 +269,25 @@ class _Structure:
             target, source = map(np.concatenate, pairs)
             parts.append(self._union_by_target(target, self._rows(v, source), math.prod(shapes[op.role])))
         return self._union(parts)
+
+    def _is_small_triangle(self, node: Apply) -> bool:
+        """May the pairs of a running operation be enumerated?"""
+        op: Any = node.op
+        shapes = {self._shape(v) for v in (*node.inputs, *node.outputs)}
+        return len(shapes) == 1 and math.prod(shape := shapes.pop()) * (shape[op.axis] + 1) // 2 <= LARGEST_PRODUCT
+
+    def _running(self, node: Apply) -> Any:
+        """Dependence on the elements before along an axis, or behind it in reverse, and on the element itself."""
+        op: Any = node.op
+        shape = self._shape(node.outputs[0])
+        moved = np.moveaxis(_numbered(shape), op.axis, -1)
+        lines = moved.reshape(math.prod(moved.shape[:-1]), shape[op.axis])
+        offset = -1 if getattr(op, "exclusive", False) else 0
+        pairs = np.triu_indices(shape[op.axis], -offset) if op.reverse else np.tril_indices(shape[op.axis], offset)
+        target, source = (lines[:, places].ravel() for places in pairs)
+        size = math.prod(shape)
+        sums = self.sparse.csr_matrix((np.ones(len(target), bool), (target, source)), shape=(size, size))
+        return self._union([(sums @ self.depends[v]).astype(bool) for v in self._inputs(node)])
 
     def _along_axes(self, node: Apply, y: Variable) -> Any:
         """Dependence of y if each element depends on all input elements at the same position of the other axes."""
