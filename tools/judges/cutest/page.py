@@ -12,6 +12,10 @@ PAGE: Final = Path(__file__).parents[3] / "docs" / "judges" / "cutest.md"
 _EXPLAINED: Final = {
     "DALLASS": "at its start the argument of an arcsine is 1 - 3e-6: the exact second derivative is 2821.09, JAX's is "
     "2814.19, ours 2814.18",
+    "A0NNDNDL": "with 16 GB: the program that JAX makes of it has a dense matrix of several GB as a constant",
+    "EXTROSNBNE": "it is JAX's compiler that takes so long",
+    "GENROSEBNE": "it is JAX's compiler that takes so long",
+    "GENROSENE": "it is JAX's compiler that takes so long",
 }
 _SIZES: Final = ((1, 9), (10, 99), (100, 999), (1000, 10**9))
 _FIGURES: Final = ("compile", "call", "compile_hessian", "call_hessian")
@@ -37,8 +41,14 @@ def page(rows: Sequence[tuple[str, dict[str, Any]]], drawn: str, is_noisy: bool 
     wrong = [f"- {found['name']}: {_EXPLAINED.get(found['name'], 'not looked into')}\n" for one, found in rows
              if one == "wrong"]  # fmt: skip
     text += "\n## Differences\n\n" + "".join(wrong) if wrong else ""
-    failed = [f"- {found['name']}: {found['failed']}\n" for _, found in rows if "failed" in found]
+    failed = [f"- {found['name']}: {_reason(found)}\n" for _, found in rows if "failed" in found]
     return text + ("\n## Without a result\n\n" + "".join(failed) if failed else "")
+
+
+def _reason(found: dict[str, Any]) -> str:
+    """Why there is no result, with what is known of it."""
+    told = found["failed"].strip(": ")
+    return f"{told}; {_EXPLAINED[found['name']]}" if found["name"] in _EXPLAINED else told
 
 
 def _of_jax(key: str) -> Callable[[dict[str, Any]], float | None]:
