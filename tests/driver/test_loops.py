@@ -159,13 +159,15 @@ def test_many_loops_are_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0 < walks < 60  # of the graph before and after rewrites, and of each body
 
 
-def test_a_step_is_emitted_once() -> None:
-    """Rows of unknown number are in chunks, if only in one: there is no second loop for few of them."""
+def test_steps_of_many_rows_run_on_several_cores() -> None:
+    """Rows of unknown number: few are in chunks, each of which runs all steps; of many each step is in chunks."""
     rows, start = at.matrix("rows"), at.vector("start")
     states = aot.scan(lambda row, old: at.tanh(old) + row, rows, start, return_updates=False)
     text = aot.function([rows, start], states).ir("loops")
-    assert "scf.parallel" in text
-    assert len(re.findall(r"(math|call @aot)\.tanh", text)) == 1
+    kernel = text[text.index(".kernel(") : text.index("func.func private")]
+    assert len(re.findall(r"(math|call @aot)\.tanh", text)) == 2
+    assert len(re.findall(r"^ {6}scf\.parallel", kernel, re.MULTILINE)) == 1
+    assert re.search(r"^ {6}scf\.for .*\n(^ {8}.*\n)*^ {8}scf\.parallel", kernel, re.MULTILINE)
 
 
 def test_what_one_branch_needs_goes_into_it() -> None:

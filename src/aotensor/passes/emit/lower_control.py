@@ -161,12 +161,16 @@ class _ScanLowering:
         return status if fails else None
 
     def _run_chunks(self, size: Extent) -> None:
-        """Emit the loop for several cores: each chunk runs all steps for some rows, or some steps."""
+        """Emit the loop for several cores: each chunk runs all steps for some rows, or some steps.
+
+        Where a single chunk holds everything, as steps have work for all cores, their own loops run on several cores
+        instead, which they cannot inside of a chunk.
+        """
         b = self.b
         count = self.states[0].extents[0] if self.states else self.n
 
-        def steps(start: Extent, stop: Extent) -> None:
-            b.loop(start, stop, [], lambda t, _: self._step(t, [])[2], is_vectorisable=False)
+        def steps(start: Extent, stop: Extent) -> Sequence[Scalar]:
+            return b.loop(start, stop, [], lambda t, _: self._step(t, [])[2], is_vectorisable=False)
 
         def all_steps(start: Scalar) -> None:
             rows = size
@@ -180,7 +184,14 @@ class _ScanLowering:
         def some_steps(start: Scalar) -> None:
             steps(start, b.imin(start + size, count))
 
-        b.parallel(count, size, all_steps if self.states else some_steps)
+        def chunks() -> Sequence[Scalar]:
+            b.parallel(count, size, all_steps if self.states else some_steps)
+            return ()
+
+        if isinstance(count, int) and isinstance(size, int):
+            chunks()  # the body was built for this number of rows
+        else:
+            b.branch(b.index(size) < count, chunks, lambda: steps(0, self.n))
 
     def _run_while(self, start: Sequence[Scalar]) -> list[Scalar]:
         """Emit a loop that ends when a step fails or stops.
