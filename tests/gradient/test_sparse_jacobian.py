@@ -55,6 +55,7 @@ ROWS: dict[str, tuple[tuple[int, ...], Callable[[Any], Variable], int]] = {
     "running sum from behind": ((5,), lambda x: at.cumsum(x[::-1])[::-1], 15),
     "gradient of a running sum": ((4,), lambda x: aot.grad((at.cumsum(x**2) ** 2).sum(), x), 16),
     "gradient of a running product": ((4,), lambda x: aot.grad(at.cumprod(x[:2]).sum() + at.cumsum(x[2:])[0], x), 2),
+    "running sum of whole numbers": ((4,), lambda x: at.cast(at.cumsum(x, dtype="int64"), "float64"), 0),
     "running sum of nothing": ((0,), lambda x: at.cumsum(x), 0),
     "sorted": ((3, 4), lambda x: at.sort(x, axis=1), 48),
     "a dense matrix": ((6,), lambda x: at.dot(TABLE, x), 24),

@@ -163,7 +163,7 @@ CORE_ROWS: Final[Sequence[Row]] = (
         cores=True,
     ),
     Row(
-        "what runs equal chunks is emitted once",
+        "the code that runs equal chunks is emitted once",
         without_pass("merge-functions"),
         two_sums,
         "llvm",
@@ -179,7 +179,7 @@ CORE_ROWS: Final[Sequence[Row]] = (
         cores=True,
     ),
     Row(
-        "short loops of which there are several are functions in long kernels",
+        "several equal short loops of a long kernel are one function",
         on_machine(fewest_alike=1000),
         running_sums,
         "loops",
@@ -187,7 +187,7 @@ CORE_ROWS: Final[Sequence[Row]] = (
         cores=True,
     ),
     Row(
-        "the last state of so many steps is read where it is",
+        "the last state after a known number of steps is read without a choice",
         not_for(lambda: loops_of_steps(None)),
         lambda: loops_of_steps(10),
         "loops",

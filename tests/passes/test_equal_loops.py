@@ -6,18 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.driver.recipe import Options, lower
 from aotensor.passes.estimate import count_flops
 
-Floats = NDArray[np.float64]
-
 
 def steps(y: Any, lib: Any, sums: Any, count: int = 12) -> Any:
-    """Running sums and elementwise loops that differ in coefficients and dtypes' special numbers."""
+    """Running sums and elementwise loops that differ in coefficients, among them zeros of both signs."""
     for k in range(count):
         y = sums(lib.tanh(y) * (0.5 + 0.125 * k) - (0.0 if k % 3 else -0.0))
     return y

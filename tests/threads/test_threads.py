@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -182,6 +183,12 @@ def test_threads_are_told_that_a_call_has_ended() -> None:
     after = body(core_part("", True).make(machine), "entry.run").partition("call i32 %")[2]
     assert 'call void @"entry.rest"(i64 0)' in after
     assert "entry.rest" not in str(core_part("", False).make(machine))
+
+
+def test_threads_wait_awake_only_where_there_may_be_another_loop() -> None:
+    """Longer if `eager` is above 0: it is 0 after a call, and -1 where LAPACK has threads of its own."""
+    text = body(core_part("", True).make(Machine.parse(None, "generic", None, 1)), "entry.worker")
+    assert re.search(r"icmp slt i64 0, %\S+\n\s*%\S+ = select\s+i1 %\S+, i64 131072, i64 16384", text)
 
 
 @pytest.mark.parametrize("has_loops", [True, False])

@@ -106,7 +106,7 @@ def _captured(e: Emitter, op: ParallelOp) -> list[SSAValue]:
 
 
 def _is_literal(x: SSAValue) -> TypeGuard[OpResult]:
-    """Is a value a constant, but no number that loops around the call of one function may differ in?"""
+    """Is a value a constant that belongs to the code? Loops that share code may differ in floating-point numbers."""
     return isinstance(x.owner, arith.ConstantOp) and not isinstance(x.owner.value, FloatAttr)
 
 

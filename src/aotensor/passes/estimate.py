@@ -220,7 +220,7 @@ class _Counter:
     def _body(self, function: func.FuncOp, given: Sequence[tuple[SSAValue, SSAValue]]) -> Polynomial:
         """Count the body of a function, once for equal arguments up to names of unknowns.
 
-        given: values that are known of its caller's, and its arguments; those of an outlined function.
+        given: for an outlined function the operands of the call, each with the argument that it becomes.
         """
         names: dict[str, str] = {}
         known: list[object] = []

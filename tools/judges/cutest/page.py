@@ -46,7 +46,7 @@ def page(rows: Sequence[tuple[str, dict[str, Any]]], drawn: str, is_noisy: bool 
 
 
 def _reason(found: dict[str, Any]) -> str:
-    """Why there is no result, with what is known of it."""
+    """The reason of a missing result, with its explanation if it has one."""
     told = found["failed"].strip(": ")
     return f"{told}; {_EXPLAINED[found['name']]}" if found["name"] in _EXPLAINED else told
 

@@ -19,7 +19,7 @@ from aotensor_runtime.abi import DTYPE_CODES, SMALLEST_KEPT, WORKSPACE_ALIGNMENT
 
 @dataclass
 class Shared:
-    """What the fixed functions share. has_heap: may they call malloc? has_threads: is there a pool of threads?"""
+    """State that the fixed functions share. has_heap: may they call malloc? has_threads: is there a pool of threads?"""
 
     constants: Constants
     has_heap: bool = True

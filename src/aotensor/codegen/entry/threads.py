@@ -7,7 +7,7 @@ lane 0.
 The pool starts with the first job that needs it. It runs one job at a time; a caller that finds it busy runs its job
 alone. While a call runs, threads that have had a job wait for the next one awake, as it costs more to wake them than
 the short loops in between take; `entry.rest` ends that after a call, and forever once a call has used the caller's
-LAPACK: threads of its own wait awake, too, and would have no core.
+BLAS or LAPACK, whose threads also wait awake and need the cores.
 
 After a `fork` the child creates a new pool, and the destructor of the library stops its threads before the code is
 unmapped; Windows has neither, so its code stays loaded. Differences between systems are in `primitives`.

@@ -135,7 +135,7 @@ class _Structure:
         if isinstance(op, Convolution):
             return {y: self._convolved(node, op) for y in live}
         if isinstance(op, CumSum | CumProd | LinearRecurrence) and self._is_small_triangle(node):
-            return {live[0]: self._running(node)}
+            return {y: self._running(node) for y in live}
         if isinstance(op, AxisOp) and len({self._shape(v) for v in node.inputs}) == 1:
             return {y: self._along_axes(node, y) for y in live}
         return {y: self._all_of(node, y) for y in live}
@@ -277,7 +277,7 @@ class _Structure:
         return len(shapes) == 1 and math.prod(shape := shapes.pop()) * (shape[op.axis] + 1) // 2 <= LARGEST_PRODUCT
 
     def _running(self, node: Apply) -> Any:
-        """Dependence on the elements before along an axis, or behind it in reverse, and on the element itself."""
+        """Dependence on the earlier elements along an axis, or the later ones, and on the element unless exclusive."""
         op: Any = node.op
         shape = self._shape(node.outputs[0])
         moved = np.moveaxis(_numbered(shape), op.axis, -1)

@@ -26,8 +26,8 @@ from aotensor.passes.outlining.outline import NO_ALIAS, OUTLINED
 from aotensor.passes.registry import ir_pass
 from aotensor.passes.remarks import applied
 
-_BLIND: Final = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.CmpfOp, memref.StoreOp)
-"""Operations whose code with a number from a register is as good as with a literal."""
+_ARITHMETIC: Final = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.CmpfOp, memref.StoreOp)
+"""Operations that are as fast with a number in a register as with a literal."""
 
 
 @ir_pass("merge-functions", level="loops", topic="code")
@@ -54,7 +54,8 @@ def _merge_equal(module: ModuleOp) -> None:
                 function.erase()
             del group[1:]
         found = _redirected(module, merged)  # may be equal now to others that call the same
-        equal = {key: [x for x in group if x not in found] for key, group in equal.items()}
+        changed = set(found)
+        equal = {key: [x for x in group if x not in changed] for key, group in equal.items()}
 
 
 def _merge_up_to_numbers(module: ModuleOp) -> None:
@@ -118,7 +119,7 @@ def _key(function: func.FuncOp, unread: Sequence[arith.ConstantOp] = ()) -> obje
 def _is_coefficient(op: arith.ConstantOp) -> bool:
     """Is a constant a number that only arithmetic reads?"""
     is_number = isinstance(op.result.type, Float32Type | Float64Type)
-    return is_number and all(isinstance(use.operation, _BLIND) for use in op.result.uses)
+    return is_number and all(isinstance(use.operation, _ARITHMETIC) for use in op.result.uses)
 
 
 def _redirected(module: ModuleOp, merged: Mapping[str, str]) -> list[func.FuncOp]:

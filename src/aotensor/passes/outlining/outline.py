@@ -9,8 +9,8 @@
 LLVM analyses a loop together with all others of its function, such as every address in every loop. Buffers are
 passed as arguments that do not alias, and views of them are recreated inside, so that no information is lost.
 
-A short loop is outlined if the kernel has several such loops, of which `merge-functions` keeps one; so is a sequential
-loop around parallel ones, whose function has the kernel's context as its last argument.
+A short loop is outlined if the kernel has several equal ones, whose functions `merge-functions` merges; so is a
+sequential loop around parallel ones, whose function has the kernel's context as its last argument.
 """
 
 from __future__ import annotations
