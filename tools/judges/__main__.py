@@ -14,9 +14,10 @@
 
 The environment variable AOTENSOR_JUDGES is the default of --data: a folder with `posteriordb` and `stanli`.
 posteriordb: --stan is posteriordb's folder of Stan programs; with it and the package stanli, values, gradients at a
-random point and times are compared with stanli's. cutest needs the packages jax and sif2jax; with asdex, sparsity
-patterns are compared, too. onnx needs onnx, onnxruntime, and the wheels in FOLDER: pip download --no-deps --dest FOLDER
-magika silero-vad rapidocr ddddocr nudenet basic-pitch speechmos; the folder `onnx` of the judges' data is the default.
+random point and times are compared with stanli's; --backends needs pymc, jax and numba. cutest needs the packages jax
+and sif2jax; with asdex, sparsity patterns are compared, too. onnx needs onnx, onnxruntime, and the wheels in FOLDER:
+pip download --no-deps --dest FOLDER magika silero-vad rapidocr ddddocr nudenet basic-pitch speechmos; the folder `onnx`
+of the judges' data is the default.
 npbench needs a checkout of spcl/npbench (default: the folder `npbench` of the judges' data); --peers jax,numba are
 measured if they are installed, --dace is the Python of an environment with dace and NumPy before 2.
 integrate needs the package diffrax, a C compiler and Debian's libsundials-dev.
@@ -42,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     models.add_argument("--data", type=Path, default=known, help="folder of the judges' data (AOTENSOR_JUDGES)")
     models.add_argument("--models", default="", metavar="A,B", help="names of models (default: all)")
     models.add_argument("--stan", type=Path, help="folder of posteriordb's Stan programs, for stanli")
+    models.add_argument("--backends", default="", metavar="A,B", help="PyTensor's numba, jax: a minute for each model")
+    models.add_argument("--results", type=Path, help="keep results in this file, and measure what it lacks")
     models.add_argument("--seconds", type=float, default=300, help="how long a model may take (default: 300)")
     models.add_argument("--page", action="store_true", help="write docs/judges/posteriordb.md; needs all models")
     problems = collections.add_parser("cutest", help="objectives and constraints, beside JAX")

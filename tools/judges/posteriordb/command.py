@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from tools.judges.origin import write_page
@@ -16,12 +17,16 @@ from tools.judges.posteriordb.models import CLOSE, KINDS, LOOSE
 from tools.judges.posteriordb.page import PAGE, page
 from tools.judges.workers import run as run_worker
 
+CLOSE_BACKEND: Final = 1e-6
+"""How much the gradient of another program may differ: where more, it computes something else."""
+
 
 @dataclass(frozen=True)
 class Row:
-    """A model. ours, theirs: what the workers found, {} where nothing was measured. error: of the gradient at the
-    recorded point, against CmdStan; drift: of the gradient at another point, and change: of the difference of both
-    values, against stanli. All errors are relative to the largest element.
+    """A model. ours, theirs: what the workers found of us and of stanli, {} where nothing was measured; backends: of
+    PyTensor's, by name. error: of the gradient at the recorded point, against CmdStan; drift: of the gradient at
+    another point, and change: of the difference of both values, against stanli. All errors are relative to the largest
+    element.
     """
 
     kind: str
@@ -32,6 +37,7 @@ class Row:
     error: float | None = None
     drift: float | None = None
     change: float | None = None
+    backends: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def close(self) -> float:
@@ -61,13 +67,26 @@ def run(options: argparse.Namespace) -> int:
     if stan is not None and importlib.util.find_spec("stanli") is None:
         sys.stdout.write("skipped: values, random points and times of stanli: pip install stanli\n")
         stan = None
+    kept = options.results.read_text(encoding="utf-8").splitlines() if _exists(options.results) else []
+    found = {one["name"]: one for one in map(json.loads, kept)}
+    contenders = ["aotensor", *(["stanli"] if stan else []), *(x for x in options.backends.split(",") if x)]
     rows = []
     for kind, models in KINDS.items():
         for name in models:
-            if name in chosen:
-                rows.append(_measured(kind, known[name], options.data, stan, options.seconds))
-                sys.stdout.write(_line(rows[-1]) + "\n")
-                sys.stdout.flush()
+            if name not in chosen:
+                continue
+            if name not in found:
+                arguments = [name, str(options.data), *([str(stan)] if stan else [])]
+                found[name] = {"name": name} | {
+                    x: run_worker("tools.judges.posteriordb.worker", [x, *arguments], options.seconds)
+                    for x in contenders
+                }
+                if options.results is not None:
+                    with options.results.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(found[name]) + "\n")
+            rows.append(_row(kind, known[name], found[name]))
+            sys.stdout.write(_line(rows[-1]) + "\n")
+            sys.stdout.flush()
     wrong = [row for row in rows if row.is_wrong or row.failed]
     sys.stdout.write(f"{len(rows) - len(wrong)} of {len(rows)} right\n")
     if options.page:
@@ -76,22 +95,35 @@ def run(options: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
-def _measured(kind: str, one: Recorded, data: Path, stan: Path | None, seconds: float) -> Row:
-    module, size = "tools.judges.posteriordb.worker", len(one.point)
-    ours = run_worker(module, ["aotensor", one.model, str(data)], seconds)
-    theirs = {} if stan is None else run_worker(module, ["stanli", one.model, str(data), str(stan)], seconds)
+def _exists(path: Path | None) -> bool:
+    return path is not None and path.exists()
+
+
+def _row(kind: str, one: Recorded, found: dict[str, Any]) -> Row:
+    ours, theirs = found["aotensor"], found.get("stanli", {})
+    backends = {str(key): _checked(found[key], one) for key in ("numba", "jax") if key in found}
+    row = Row(kind, one.model, len(one.point), ours, theirs, backends=backends)
     if "failed" in ours:
-        return Row(kind, one.model, size, ours, theirs)
-    error = relative(ours["gradients"][0], one.gradient)
+        return row
+    row = replace(row, error=relative(ours["gradients"][0], one.gradient))
     if not theirs or "failed" in theirs:
-        return Row(kind, one.model, size, ours, theirs, error)
+        return row
     drift = relative(ours["gradients"][1], theirs["gradients"][1])
     (a, b), (c, d) = ours["values"], theirs["values"]
     if not np.isfinite([b, d]).all():
         change = 0.0 if b == d else float("inf")
     else:  # rounding of a difference is that of the larger value
         change = abs((b - a) - (d - c)) / max(abs(d - c), 1e-6 * max(abs(a), abs(c)), 1e-300)
-    return Row(kind, one.model, size, ours, theirs, error, drift, change)
+    return replace(row, drift=drift, change=change)
+
+
+def _checked(found: dict[str, Any], one: Recorded) -> dict[str, Any]:
+    """A backend's facts, or the reason why its times do not count: it computes another gradient."""
+    if "failed" in found:
+        return found
+    error = relative(found["gradients"][0], one.gradient)
+    allowed = max(CLOSE_BACKEND, LOOSE[one.model].close if one.model in LOOSE else 0.0)
+    return found if error <= allowed else {"failed": f"its gradient differs from CmdStan's by {error:.0e}"}
 
 
 def relative(found: Any, wanted: Any) -> float:
@@ -109,4 +141,6 @@ def _line(row: Row) -> str:
         found += f", {1e6 * row.ours['call']:.2f} us, stanli {1e6 * row.theirs['call']:.2f} us"
     elif "failed" in row.theirs:
         found += f", stanli failed: {row.theirs['failed']}"
+    for name, one in row.backends.items():
+        found += f", {name} {1e6 * one['call']:.2f} us" if "call" in one else f", {name} failed: {one['failed']}"
     return found + (" WRONG" if row.is_wrong else "")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from tools.judges.posteriordb.symbols import at, is_symbolic
 
-import aotensor.tensor as at
 from aotensor.graph.variable import Variable
 
 
@@ -121,4 +121,4 @@ def lkj_factor(factor: Any, n: int, shape: float) -> Variable:
 
 
 def _scaled(terms: Any, scale: Any) -> Variable:
-    return (terms - at.log(scale)).sum() if isinstance(scale, Variable) else terms.sum()
+    return (terms - at.log(scale)).sum() if is_symbolic(scale) else terms.sum()

@@ -22,8 +22,8 @@ from tools.judges.posteriordb.densities import (
 )
 from tools.judges.posteriordb.parameters import Parameters
 from tools.judges.posteriordb.regressions import Model
+from tools.judges.posteriordb.symbols import at
 
-import aotensor.tensor as at
 from aotensor.graph.variable import Variable
 
 

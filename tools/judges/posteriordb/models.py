@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tools.judges.posteriordb import hierarchies, latent, regressions, sequences
 from tools.judges.posteriordb.data import Recorded, load
 from tools.judges.posteriordb.parameters import Parameters
+from tools.judges.posteriordb.symbols import at
 
-import aotensor.tensor as at
 from aotensor.graph.variable import Variable
 
 KINDS: Final = {
@@ -43,14 +43,18 @@ LOOSE: Final = {
 }
 
 
-def density(name: str, one: Recorded, folder: Path) -> tuple[Variable, Variable]:
+def density(
+    name: str, one: Recorded, folder: Path, q: Any = None, parameters: Parameters | None = None
+) -> tuple[Variable, Variable]:
     """The vector of unconstrained parameters of a model, and its log density with the Jacobians of all transforms.
+
+    q, parameters: the vector and its reader where they are not aotensor's
 
     Raises: ValueError if the model asks for more or fewer parameters than are recorded.
     """
     n = len(one.point)
-    q = at.vector("q", shape=(n,))
-    parameters = Parameters(q)
+    q = at.vector("q", shape=(n,)) if q is None else q
+    parameters = parameters or Parameters(q)
     model = {key: model for models in KINDS.values() for key, model in models.items()}[name]
     value = model(load(folder, one.data), parameters)
     if parameters.count != n:

@@ -6,9 +6,9 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from tools.judges.posteriordb.symbols import at, is_symbolic
 
 import aotensor as aot
-import aotensor.tensor as at
 from aotensor.densities import simplex
 from aotensor.graph.variable import Variable
 
@@ -48,7 +48,7 @@ class Parameters:
 
     def between(self, lower: float, upper: Any, *shape: int) -> Variable:
         """Values between two bounds. upper: may depend on other parameters"""
-        if not isinstance(upper, Variable):
+        if not is_symbolic(upper):
             return self._known(aot.Parameter(shape, lower=lower, upper=upper), shape)
         q = self.real(*shape)
         self.terms.append((at.log(upper - lower) - at.softplus(q) - at.softplus(-q)).sum())

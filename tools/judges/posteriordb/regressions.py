@@ -20,8 +20,8 @@ from tools.judges.posteriordb.densities import (
     student_t,
 )
 from tools.judges.posteriordb.parameters import Parameters
+from tools.judges.posteriordb.symbols import at
 
-import aotensor.tensor as at
 from aotensor.graph.variable import Variable
 
 Model = Callable[[Any, Parameters], Variable]

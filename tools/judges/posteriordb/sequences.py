@@ -24,9 +24,8 @@ from tools.judges.posteriordb.densities import (
 from tools.judges.posteriordb.latent import log_normal_density
 from tools.judges.posteriordb.parameters import Parameters
 from tools.judges.posteriordb.regressions import Model
+from tools.judges.posteriordb.symbols import at
 
-import aotensor as aot
-import aotensor.tensor as at
 from aotensor.graph.variable import Variable
 
 
@@ -42,7 +41,7 @@ def arma(d: Any, p: Parameters) -> Variable:
     """An ARMA(1, 1) process."""
     mu, phi, theta, sigma = p.real(), p.real(), p.real(), p.positive()
     known = d.y - mu - phi * at.concatenate([mu[None], d.y[:-1]])
-    errors, _ = aot.scan(lambda x, e, c: x - c * e, [known], [at.zeros(())], [theta])
+    errors, _ = at.scan(lambda x, e, c: x - c * e, [known], [at.zeros(())], [theta])
     priors = normal(mu, 0.0, 10.0) + normal(at.stack([phi, theta]), 0.0, 2.0) + cauchy(sigma, 0.0, 2.5)
     return priors + normal(errors, 0.0, sigma)
 
@@ -53,7 +52,7 @@ def garch(d: Any, p: Parameters) -> Variable:
     b1 = p.between(0.0, 1 - a1)
     news = a0 + a1 * (d.y[:-1] - mu) ** 2
     first = at.as_tensor(float(d.sigma1) ** 2)
-    variances, _ = aot.scan(lambda x, v, c: x + c * v, [news], [first], [b1])
+    variances, _ = at.scan(lambda x, v, c: x + c * v, [news], [first], [b1])
     return normal(d.y, mu, at.sqrt(at.concatenate([first[None], variances])))
 
 
@@ -63,7 +62,7 @@ def _forward(first: Variable, steps: Any, transition: Variable) -> Variable:
     def step(x: Variable, before: Variable, moves: Variable) -> Variable:
         return at.logsumexp(before[:, None] + moves, axis=0) + x
 
-    each, _ = aot.scan(step, [steps], [first], [transition])
+    each, _ = at.scan(step, [steps], [first], [transition])
     return at.logsumexp(each[-1])
 
 
@@ -106,7 +105,7 @@ def hidden_driven(d: Any, p: Parameters) -> Variable:
     def step(x: Variable, log_a: Variable, before: Variable) -> Variable:
         return at.logsumexp(before + log_a) + x
 
-    states, _ = aot.scan(step, [each[1:], chosen[1:]], [at.log(start) + each[0]])
+    states, _ = at.scan(step, [each[1:], chosen[1:]], [at.log(start) + each[0]])
     priors = normal(w, 0.0, 5.0) + normal(b, 0.0, 5.0) + normal(sigma, 0.0, 3.0)
     return priors + at.logsumexp(states[-1])
 
@@ -190,7 +189,7 @@ def epidemic(d: Any, p: Parameters) -> Variable:
         left = 1 - infected.sum(axis=0) / d.pop
         return at.set_subtensor(infected[day], left * rate * (weight @ infected))
 
-    days, _ = aot.scan(step, [np.arange(n0, n), weights[n0:], rates.T[n0:]], [start])
+    days, _ = at.scan(step, [np.arange(n0, n), weights[n0:], rates.T[n0:]], [start])
     infected = days[-1]
     dying = np.where((lags >= 0)[:, :, None], d.f[lags], 0.0)
     deaths = at.concatenate([1e-15 * infected[:1], (noise * (dying * infected).sum(axis=1))[1:]])

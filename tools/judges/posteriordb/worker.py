@@ -1,19 +1,26 @@
 """Value, gradient and times of one model by one contender, in a process of its own: JSON on standard output.
 
 python -m tools.judges.posteriordb.worker CONTENDER MODEL DATA [STAN]
+
+It stays on one core.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
+
+if __name__ == "__main__" and hasattr(os, "sched_setaffinity"):  # before NumPy and others start their threads
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 import numpy as np
 from tools.judges.posteriordb.data import Recorded, recorded, text_of
@@ -24,11 +31,14 @@ Numbers = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Contender:
-    """at: log density and gradient of a point; call: computes both on fixed buffers; sizes and times of its making."""
+    """at: log density and gradient of a point; call: computes both on fixed buffers, `repeats` times; facts: sizes and
+    times of its making.
+    """
 
     at: Callable[[Numbers], tuple[float, Numbers]]
     call: Callable[[], Any]
     facts: dict[str, float]
+    repeats: int = 1
 
 
 def by_aotensor(one: Recorded, folder: Path, _: Path | None) -> Contender:
@@ -71,7 +81,25 @@ def by_stanli(one: Recorded, folder: Path, stan: Path | None) -> Contender:
     return Contender(model.log_prob_grad, call, {"compile": took})
 
 
-CONTENDERS = {"aotensor": by_aotensor, "stanli": by_stanli}
+def by_pytensor(one: Recorded, folder: Path, _: Path | None, backend: str) -> Contender:
+    """A backend of PyTensor, in a compiled loop.   backend: "numba" or "jax" """
+    from tools.judges.posteriordb.pytensor_models import by_jax, by_numba
+
+    evaluate, loop, facts = {"numba": by_numba, "jax": by_jax}[backend](one, folder)
+    evaluate(one.point)
+    facts["cold"] = process_time()
+    loop(1)
+    start = perf_counter()
+    loop(10)
+    repeats = max(1, int(2e-3 / (perf_counter() - start) * 10))
+    return Contender(evaluate, lambda: loop(repeats), facts, repeats)
+
+
+CONTENDERS: dict[str, Callable[[Recorded, Path, Path | None], Contender]] = {
+    "aotensor": by_aotensor,
+    "stanli": by_stanli,
+    **{backend: partial(by_pytensor, backend=backend) for backend in ("numba", "jax")},
+}
 
 
 def main(contender: str, name: str, data: str, stan: str = "") -> None:
@@ -86,7 +114,7 @@ def main(contender: str, name: str, data: str, stan: str = "") -> None:
         "values": [first[0], other[0]],
         "gradients": [first[1].tolist(), other[1].tolist()],
         "cold": cold,
-        "call": shortest(made.call),
+        "call": shortest(made.call) / made.repeats,
         **made.facts,
     }
     sys.stdout.write("\n" + json.dumps(found) + "\n")

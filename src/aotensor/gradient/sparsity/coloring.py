@@ -17,23 +17,23 @@ from aotensor.core.types import Array
 def color_columns(pattern: Any) -> Array:
     """(n,) colours from 0 of the columns of an (m, n) CSR pattern: two columns of one colour share no row.
 
-    A row stores its colours, and the first colour that is free: full rows cost no more than others.
+    A row stores the first colour that is free, and the later ones that are not as bits: full rows cost no more than
+    others.
     """
     by_column = pattern.tocsc()
     starts, entries = by_column.indptr.tolist(), by_column.indices.tolist()
-    used: list[set[int]] = [set() for _ in range(pattern.shape[0])]
-    lowest = [0] * pattern.shape[0]
+    free, later = [0] * pattern.shape[0], [0] * pattern.shape[0]
     colors = np.full(pattern.shape[1], -1, np.int64)
     for column in np.argsort(-np.diff(by_column.indptr), kind="stable").tolist():
         rows = entries[starts[column] : starts[column + 1]]
-        color = max((lowest[row] for row in rows), default=0)
-        while any(color in used[row] for row in rows):
-            color += 1
-        colors[column] = color
+        least, taken = max((free[row] for row in rows), default=0), 0
         for row in rows:
-            used[row].add(color)
-            while lowest[row] in used[row]:
-                lowest[row] += 1
+            taken |= later[row] >> (least - free[row])
+        color = colors[column] = least + _smallest_free(taken)
+        for row in rows:
+            bits = later[row] | 1 << (color - free[row])
+            skipped = _smallest_free(bits)
+            free[row], later[row] = free[row] + skipped, bits >> skipped
     return colors
 
 
@@ -41,43 +41,37 @@ def color_stars(pattern: Any) -> Array:
     """(n,) colours of a symmetric (n, n) CSR pattern: neighbours differ, and every path of four has three colours.
 
     A vertex stores the colours that end such a path through it, so that vertices with many neighbours cost no more
-    than their edges.
+    than their edges. Sets of colours are bits of numbers.
     """
     count = pattern.shape[0]
     starts, entries = pattern.indptr.tolist(), pattern.indices.tolist()
     neighbours = [[j for j in entries[starts[i] : starts[i + 1]] if j != i] for i in range(count)]
     colors = [-1] * count
-    around: list[set[int]] = [set() for _ in range(count)]  # colours of neighbours
-    repeated: list[set[int]] = [set() for _ in range(count)]  # colours of at least two neighbours
-    ends: list[set[int]] = [set() for _ in range(count)]  # of neighbours with another neighbour of the vertex's colour
+    around = [0] * count  # colours of neighbours
+    repeated = [0] * count  # colours of at least two neighbours
+    ends = [0] * count  # of neighbours with another neighbour of the vertex's colour
     first: list[dict[int, int]] = [{} for _ in range(count)]  # colour → the first neighbour that has it
     for v in sorted(range(count), key=lambda i: -len(neighbours[i])):
-        taken: set[int] = set()
+        taken = 0
         for w in neighbours[v]:
-            if colors[w] < 0:
-                taken |= around[w]
-            else:
-                taken.add(colors[w])
-                taken |= ends[w]
+            taken |= around[w] if colors[w] < 0 else 1 << colors[w] | ends[w]
         color = colors[v] = _smallest_free(taken)
         for w in neighbours[v]:
-            if colors[w] in repeated[v]:
-                ends[w].add(color)
-            around[w].add(color)
+            if colors[w] >= 0 and repeated[v] >> colors[w] & 1:
+                ends[w] |= 1 << color
+            around[w] |= 1 << color
             other = first[w].setdefault(color, v)
             if other != v:
-                repeated[w].add(color)
+                repeated[w] |= 1 << color
                 if colors[w] >= 0:
-                    ends[v].add(colors[w])
-                    ends[other].add(colors[w])
+                    ends[v] |= 1 << colors[w]
+                    ends[other] |= 1 << colors[w]
     return np.array(colors, np.int64)
 
 
-def _smallest_free(taken: set[int]) -> int:
-    color = 0
-    while color in taken:
-        color += 1
-    return color
+def _smallest_free(taken: int) -> int:
+    """The lowest bit that is 0."""
+    return (~taken & (taken + 1)).bit_length() - 1
 
 
 def readable_entries(pattern: Any, colors: Array) -> tuple[Array, Array]:
